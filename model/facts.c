@@ -1,0 +1,297 @@
+/* Observation: from sim's observer and the gateway's ledger into facts, and from facts to the checks that judge them. */
+#include "model/facts.h"
+
+#include <string.h>
+
+#include "sim/check.h"
+
+const struct sim_invariant model_invariants[MODEL_INVARIANT_COUNT] = {
+#define INVARIANT(id, name, kind, sentence, danger, remedy) {name, SIM_##kind, sentence, danger, remedy},
+#include "model/invariants/invariants.def"
+#undef INVARIANT
+};
+
+int model_invariant_find(const char *name) {
+  for (int i = 0; i < MODEL_INVARIANT_COUNT; i++) {
+    if (strcmp(model_invariants[i].name, name) == 0) return i;
+  }
+  return -1;
+}
+
+/* Facts are made on first use, as nodes boot (and may be observed) before the workload starts. */
+static struct model_facts *facts_of(struct model_shop *shop) {
+  if (shop->facts == NULL) shop->facts = sim_arena_take(sim_world_arena(shop->world), sizeof *shop->facts);
+  return shop->facts;
+}
+
+void model_facts_begin(struct model_shop *shop) { facts_of(shop); }
+
+struct model_order_fact *model_order_fact(struct model_shop *shop, int64_t order) {
+  struct model_facts *facts = facts_of(shop);
+  for (size_t i = 0; i < facts->order_count; i++) {
+    if (facts->order[i].order == order) return &facts->order[i];
+  }
+  ENSURE(facts->order_count < MODEL_ORDERS_MAX);
+  facts->order[facts->order_count].order = order;
+  return &facts->order[facts->order_count++];
+}
+
+struct model_operation_fact *model_operation_fact(struct model_shop *shop, uint64_t id) {
+  struct model_facts *facts = facts_of(shop);
+  for (size_t i = 0; i < facts->operation_count; i++) {
+    if (facts->operation[i].id == id) return &facts->operation[i];
+  }
+  return NULL;
+}
+
+bool model_request_may_land(const struct model_shop *shop, const struct model_order_fact *fact) {
+  int64_t final_after_ns = shop->config->request_lifetime_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
+  return sim_world_now(shop->world) - fact->open_since_ns < final_after_ns;
+}
+
+/* ---- the environment ---- */
+
+void model_fact_wanted(struct model_shop *shop, int64_t purchase, int64_t order, int64_t amount_minor) {
+  struct model_order_fact *fact = model_order_fact(shop, order);
+  fact->purchase = purchase;
+  fact->amount_minor = amount_minor;
+  facts_of(shop)->purchase[purchase].wanted = true;
+}
+
+void model_fact_price_changed(struct model_shop *shop) { facts_of(shop)->price_changed = true; }
+
+void model_fact_charged(struct model_shop *shop, const struct model_charge *charge) {
+  model_check_charge(shop, charge);
+  model_check_amount(shop, charge);
+}
+
+/* ---- durable rows ---- */
+
+static int64_t cell(const struct sim_row *row, int column) { return row->cell[column].number; }
+
+static uint64_t cell_hash(const struct sim_row *row, int column) {
+  uint64_t hash;
+  memcpy(&hash, &row->cell[column].number, sizeof hash);
+  return row->cell[column].text == NULL || row->cell[column].text[0] == '\0' ? 0 : hash;
+}
+
+static enum model_state state_after(enum model_event event) {
+  static const enum model_state state[] = {
+      STATE_NOT_REQUESTED,
+#define EVENT(id, name, state) STATE_##state,
+#include "model/events.def"
+#undef EVENT
+  };
+  return state[event];
+}
+
+/* Take an event row into the order's facts; `judge` is false when facts are only rebuilt. */
+static void take_event(struct model_shop *shop, const struct sim_row *row, bool judge) {
+  struct model_order_fact *fact = model_order_fact(shop, cell(row, EVENT_ORDER));
+  enum model_event event = (enum model_event)cell(row, EVENT_TYPE);
+  if (judge) model_check_transition(shop, fact, event);
+  fact->state = state_after(event);
+  if (event == EVENT_ORDER_PLACED) fact->placed = true;
+  if (event == EVENT_PAYMENT_REQUESTED) {
+    fact->requested = true;
+    fact->operation = cell_hash(row, EVENT_OPERATION);
+    fact->card = cell(row, EVENT_CARD);
+    fact->payment = 0;
+  }
+  if (event == EVENT_PAYMENT_COMPLETED) {
+    fact->payment = cell(row, EVENT_PAYMENT);
+    if (judge) model_check_completed(shop, "orders", fact->order, fact->payment, cell_hash(row, EVENT_OPERATION));
+  }
+  if (event == EVENT_PAYMENT_FAILED) {
+    if (judge) model_check_unknown_failed(shop, "orders", fact);
+    if (fact->card >= 1 && fact->card <= MODEL_CARDS_MAX) {
+      fact->by_card[fact->card].ended = true;
+      if (cell(row, EVENT_PAYMENT) == 0) fact->by_card[fact->card].declined = true;
+    }
+  }
+}
+
+static void rebuild_order(struct model_shop *shop, int64_t order) {
+  struct model_order_fact *fact = model_order_fact(shop, order);
+  fact->placed = fact->requested = false;
+  fact->state = STATE_NOT_REQUESTED;
+  fact->operation = 0;
+  for (int64_t seq = 1; seq < MODEL_EVENTS_MAX; seq++) {
+    for (size_t i = 0; i < sim_durable_count(shop->world, SERVICE_ORDERS, TABLE_EVENTS); i++) {
+      const struct sim_row *row = sim_durable_row(shop->world, SERVICE_ORDERS, TABLE_EVENTS, i);
+      if (cell(row, EVENT_ORDER) == order && cell(row, EVENT_SEQ) == seq) take_event(shop, row, false);
+    }
+  }
+}
+
+static void observe_event(struct model_shop *shop, enum sim_change change, const struct sim_row *row) {
+  if (change == SIM_ROW_INSERTED) {
+    take_event(shop, row, true);
+    return;
+  }
+  int64_t seq = cell(row, EVENT_SEQ);
+  struct model_order_fact *fact = model_order_fact(shop, cell(row, EVENT_ORDER));
+  if (seq >= 0 && seq < MODEL_EVENTS_MAX) fact->live_hash[seq] = 0;
+  rebuild_order(shop, fact->order);
+}
+
+static void observe_operation(struct model_shop *shop, enum sim_change change, const struct sim_row *row) {
+  struct model_facts *facts = facts_of(shop);
+  uint64_t id = cell_hash(row, OPERATION_ID);
+  struct model_operation_fact *fact = model_operation_fact(shop, id);
+  if (change == SIM_ROW_DELETED) {
+    if (fact != NULL) fact->durable = false;
+    return;
+  }
+  if (fact == NULL) {
+    ENSURE(facts->operation_count < MODEL_OPERATIONS_MAX);
+    fact = &facts->operation[facts->operation_count++];
+    fact->id = id;
+    strncpy(fact->text, row->cell[OPERATION_ID].text, sizeof fact->text - 1);
+  }
+  enum model_state before = fact->durable ? fact->status : STATE_NOT_REQUESTED;
+  fact->durable = true;
+  fact->order = cell(row, OPERATION_ORDER);
+  fact->card = cell(row, OPERATION_CARD);
+  fact->amount_minor = cell(row, OPERATION_AMOUNT);
+  fact->payment = cell(row, OPERATION_PAYMENT);
+  fact->status = (enum model_state)cell(row, OPERATION_STATUS);
+  fact->attempts = cell(row, OPERATION_ATTEMPTS);
+  fact->asks = cell(row, OPERATION_ASKS);
+  if (fact->status == before) return;
+  struct model_order_fact *order = model_order_fact(shop, fact->order);
+  if (fact->status == STATE_COMPLETED) model_check_completed(shop, "payments", fact->order, fact->payment, id);
+  if (fact->status == STATE_FAILED) {
+    model_check_unknown_failed(shop, "payments", order);
+    const char *error = row->cell[OPERATION_LAST_ERROR].text;
+    if (fact->card >= 1 && fact->card <= MODEL_CARDS_MAX) {
+      order->by_card[fact->card].ended = true;
+      if (error != NULL && strcmp(error, "declined") == 0) order->by_card[fact->card].declined = true;
+    }
+  }
+  if (fact->status == STATE_COMPLETED || fact->status == STATE_FAILED) order->definite_mask = 0;
+  if (fact->status == STATE_PARKED) order->parked_undecidable = !shop->config->gateway.looks_up && !shop->config->gateway.takes_keys;
+}
+
+static void on_row(struct sim_world *world, size_t service, size_t table, enum sim_change change, const struct sim_row *row) {
+  struct model_shop *shop = sim_world_model(world);
+  if (service == SERVICE_ORDERS && table == TABLE_EVENTS) observe_event(shop, change, row);
+  if (service == SERVICE_PAYMENTS && table == TABLE_OPERATIONS) observe_operation(shop, change, row);
+}
+
+/* ---- what leaves, what comes back ---- */
+
+static void on_leaves(struct sim_node *node, const struct sim_message *message) {
+  struct model_shop *shop = model_shop_of(node);
+  model_check_replay_leaves(node, message);
+  switch ((int)message->kind) {
+    case KIND_CHARGE: {
+      model_check_intent_leaves(node, message);
+      model_check_declined_leaves(node, message);
+      model_check_operation_id(node, message);
+      model_check_unknown_leaves(node, message);
+      struct model_order_fact *fact = model_order_fact(shop, message->subject);
+      fact->open = true;
+      fact->open_since_ns = sim_world_now(shop->world);
+      memcpy(&fact->open_operation, &message->value[VALUE_OPERATION], sizeof fact->open_operation);
+      fact->definite_mask = 0;
+      fact->reopened = false;
+      return;
+    }
+    case KIND_LOOK_UP: model_check_polling(node, message); return;
+    case KIND_ACK:
+    case KIND_ORDER_ACCEPTED: model_check_ack(node, message); return;
+    case KIND_ORDER_PAID:
+    case KIND_PAYMENT_REFUSED:
+    case KIND_PAYMENT_PENDING:
+    case KIND_PAYMENT_ALREADY_COMPLETED: model_check_reply(node, message); return;
+    default: return;
+  }
+}
+
+static bool is_definite(const struct model_shop *shop, const struct model_order_fact *fact, const struct sim_message *request, const struct sim_message *answer) {
+  switch ((enum model_gateway_status)answer->value[VALUE_STATUS]) {
+    case GATEWAY_OK:
+    case GATEWAY_DECLINED: return true;
+    case GATEWAY_NOT_FOUND: return request->sent_ns - fact->open_since_ns >= shop->config->request_lifetime_ns + shop->config->gateway.look_up_lag_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
+    case GATEWAY_REFUSED:
+    case GATEWAY_ERROR:
+    case GATEWAY_IN_FLIGHT:
+    case GATEWAY_UNSUPPORTED: return false;
+  }
+  return false;
+}
+
+static void on_answered(struct sim_node *node, const struct sim_message *request, const struct sim_message *answer) {
+  struct model_shop *shop = model_shop_of(node);
+  struct model_order_fact *fact = model_order_fact(shop, request->subject);
+  int64_t card = request->value[VALUE_CARD];
+  if (answer != NULL && answer->value[VALUE_STATUS] == GATEWAY_DECLINED && card >= 1 && card <= MODEL_CARDS_MAX) {
+    fact->by_card[card].declined_lives[sim_node_instance(node)] = sim_node_life(node);
+    sim_danger(shop->world, INVARIANT_DECLINED_NOT_RETRIED);
+  }
+  uint64_t id;
+  memcpy(&id, &request->value[VALUE_OPERATION], sizeof id);
+  if (answer != NULL && is_definite(shop, fact, request, answer)) {
+    if (id != fact->open_operation) return; /* late news of an operation before the last */
+    const struct model_operation_fact *operation = model_operation_fact(shop, id);
+    bool durable = operation != NULL && operation->durable && (operation->status == STATE_COMPLETED || operation->status == STATE_FAILED);
+    fact->open = false;
+    fact->definite_mask = durable ? 0 : fact->definite_mask | 1U << sim_node_instance(node);
+    return;
+  }
+  sim_danger(shop->world, INVARIANT_UNKNOWN_IS_NOT_FAILED);
+  sim_danger(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE);
+}
+
+static void on_delivered(struct sim_node *node, const struct sim_message *message) {
+  if (sim_node_service(node) == SERVICE_ORDERS) model_check_redelivery(node, message);
+}
+
+static void on_crashed(struct sim_node *node) {
+  struct model_shop *shop = model_shop_of(node);
+  struct model_facts *facts = facts_of(shop);
+  facts->trouble = true;
+  if (sim_node_service(node) == SERVICE_ORDERS) facts->replaying[sim_node_instance(node)] = 0;
+  uint32_t bit = 1U << sim_node_instance(node);
+  for (size_t i = 0; i < facts->order_count && sim_node_service(node) == SERVICE_PAYMENTS; i++) {
+    if ((facts->order[i].definite_mask & bit) == 0) continue;
+    facts->order[i].definite_mask &= ~bit;
+    if (facts->order[i].definite_mask == 0) facts->order[i].open = facts->order[i].reopened = true; /* the answer died with the last process that had it */
+  }
+}
+
+static void on_recovered(struct sim_node *node) {
+  struct model_shop *shop = model_shop_of(node);
+  model_check_intent_recovered(shop);
+  model_check_acked_recovered(shop);
+}
+
+static void on_judge(struct sim_world *world) {
+  struct model_shop *shop = sim_world_model(world);
+  model_judge_resolves(shop);
+  model_judge_endings(shop);
+  model_judge_parking(shop);
+  model_judge_quiet(shop);
+  model_judge_commands(shop);
+  model_judge_charges(shop);
+  model_judge_ledgers(shop);
+  model_judge_queue(shop);
+}
+
+const struct sim_observer model_observer = {
+    .row = on_row, .leaves = on_leaves, .answered = on_answered, .delivered = on_delivered, .crashed = on_crashed, .recovered = on_recovered, .judge = on_judge};
+
+/* ---- the actor runtime ---- */
+
+void model_fact_replay_started(struct sim_node *node, int64_t order) {
+  struct model_shop *shop = model_shop_of(node);
+  facts_of(shop)->replaying[sim_node_instance(node)] = order;
+  sim_danger(shop->world, INVARIANT_REPLAY_IS_PURE);
+  sim_danger(shop->world, INVARIANT_REPLAY_EQUALS_LIVE);
+}
+
+void model_fact_recovery_completed(struct sim_node *node, int64_t order) {
+  (void)order;
+  facts_of(model_shop_of(node))->replaying[sim_node_instance(node)] = 0;
+}

@@ -1,0 +1,212 @@
+#include "model/gateways/payment_gateway.h"
+
+#include <string.h>
+
+#include "model/facts.h"
+#include "model/shop.h"
+#include "sim/check.h"
+
+enum { CHARGE_SLOW = 1, CHARGE_ERROR_BEFORE, CHARGE_ERROR_AFTER, CHARGE_DECLINE };
+static const int64_t SLOW_NS = 45 * SIM_SECOND; /* past the caller's timeout, within MODEL_GATEWAY_PROCESSING_MAX_NS */
+
+static const struct model_gateway_profile profiles[] = {
+#define PROFILE(name, about, ...) {name, about, __VA_ARGS__},
+#include "model/gateways/profiles.def"
+#undef PROFILE
+};
+
+size_t model_gateway_profile_count(void) { return sizeof profiles / sizeof profiles[0]; }
+const struct model_gateway_profile *model_gateway_profile_at(size_t index) { return &profiles[index]; }
+
+const struct model_gateway_profile *model_gateway_profile_find(const char *name) {
+  for (size_t i = 0; i < model_gateway_profile_count(); i++) {
+    if (strcmp(profiles[i].name, name) == 0) return &profiles[i];
+  }
+  return NULL;
+}
+
+const struct model_charge *model_gateway_charge(const struct model_gateway *gateway, int64_t payment_id) {
+  return payment_id >= 1 && (size_t)payment_id <= gateway->charge_count ? &gateway->ledger[payment_id - 1] : NULL;
+}
+
+const char *model_gateway_status_words(enum model_gateway_status status) {
+  switch (status) {
+    case GATEWAY_OK: return "charged";
+    case GATEWAY_DECLINED: return "declined";
+    case GATEWAY_REFUSED: return "refused: other parameters under a known key";
+    case GATEWAY_ERROR: return "5xx";
+    case GATEWAY_IN_FLIGHT: return "409: in flight";
+    case GATEWAY_NOT_FOUND: return "not found";
+    case GATEWAY_UNSUPPORTED: return "no look-up here";
+  }
+  return "nothing";
+}
+
+/* Keep an answer only where the profile takes keys; without keys a request is remembered for look-ups alone. */
+static struct model_request *remember(struct model_gateway *gateway, const struct sim_message *message, int64_t now_ns) {
+  ENSURE(gateway->request_count < MODEL_REQUESTS_MAX);
+  struct model_request *request = &gateway->request[gateway->request_count++];
+  *request = (struct model_request){.reference = message->id,
+                                    .first_ns = now_ns,
+                                    .amount_minor = message->value[VALUE_AMOUNT],
+                                    .card = message->value[VALUE_CARD]};
+  return request;
+}
+
+static struct model_request *known_key(struct model_shop *shop, const struct sim_id *key, int64_t now_ns) {
+  const struct model_gateway_profile *profile = &shop->config->gateway;
+  if (!profile->takes_keys) return NULL;
+  for (size_t i = shop->gateway.request_count; i > 0; i--) {
+    struct model_request *request = &shop->gateway.request[i - 1];
+    if (!sim_id_same(&request->reference, key)) continue;
+    return now_ns - request->first_ns < profile->key_retention_ns ? request : NULL;
+  }
+  return NULL;
+}
+
+static void charge_now(struct sim_node *node, const struct sim_message *message, struct model_request *request) {
+  struct model_shop *shop = model_shop_of(node);
+  struct model_gateway *gateway = &shop->gateway;
+  ENSURE(gateway->charge_count < MODEL_CHARGES_MAX);
+  struct model_charge *charge = &gateway->ledger[gateway->charge_count++];
+  uint64_t operation;
+  memcpy(&operation, &message->value[VALUE_OPERATION], sizeof operation);
+  *charge = (struct model_charge){.id = (int64_t)gateway->charge_count,
+                                  .reference = message->id,
+                                  .operation = operation,
+                                  .order = message->subject,
+                                  .purchase = message->value[VALUE_PURCHASE],
+                                  .amount_minor = message->value[VALUE_AMOUNT],
+                                  .card = message->value[VALUE_CARD],
+                                  .time_ns = sim_world_now(shop->world)};
+  request->charge = charge->id;
+  sim_note(shop->world, sim_hash_text("ledger"), charge->reference.hash, (uint64_t)charge->amount_minor);
+  if (sim_telling(shop->world)) {
+    char amount[40];
+    model_amount_words(shop->config, charge->amount_minor, amount, sizeof amount);
+    sim_tell(shop->world, "gateway", "LEDGER: payment %lld charges %s for purchase %lld (order:%lld) under %s", (long long)charge->id, amount,
+             (long long)charge->purchase, (long long)charge->order, charge->reference.text);
+  }
+  model_fact_charged(shop, charge);
+}
+
+static void answer(struct sim_node *node, const struct sim_message *request, enum model_kind kind, enum model_gateway_status status, int64_t payment) {
+  struct sim_message message = {.kind = (uint16_t)kind, .subject = request->subject, .id = request->id};
+  memcpy(message.value, request->value, sizeof message.value);
+  message.value[VALUE_STATUS] = status;
+  message.value[VALUE_PAYMENT] = payment;
+  sim_answer(node, request->call, &message);
+}
+
+static void settle(struct sim_node *node, struct model_request *request, enum model_gateway_status status) {
+  request->in_flight = false;
+  request->status = status;
+  request->decided_ns = sim_world_now(sim_node_world(node));
+}
+
+/* A repeat under a key that lives: no second effect, whatever happens. Returns true when it was one. */
+static bool answer_repeat(struct sim_node *node, const struct sim_message *message) {
+  struct model_shop *shop = model_shop_of(node);
+  struct model_request *request = known_key(shop, &message->id, sim_world_now(shop->world));
+  if (request == NULL) return false;
+  bool same = request->amount_minor == message->value[VALUE_AMOUNT] && request->card == message->value[VALUE_CARD];
+  if (!same && shop->config->gateway.other_parameters == MODEL_OTHER_REFUSED) {
+    answer(node, message, KIND_CHARGED, GATEWAY_REFUSED, 0);
+    return true;
+  }
+  if (request->in_flight) {
+    answer(node, message, KIND_CHARGED, GATEWAY_IN_FLIGHT, 0);
+    return true;
+  }
+  if (request->status == 0) return false; /* a 5xx that is not kept: the same key runs again */
+  answer(node, message, KIND_CHARGED, request->status, request->status == GATEWAY_OK ? request->charge : 0);
+  return true;
+}
+
+static void handle_charge(struct sim_node *node, const struct sim_message *message) {
+  struct model_shop *shop = model_shop_of(node);
+  if (answer_repeat(node, message)) return;
+  static const struct sim_point *point;
+  if (point == NULL) point = sim_world_point(shop->world, "gateway.charge");
+  struct sim_subject subject = {.who = NULL, .what = sim_world_kind(shop->world, KIND_CHARGE), .id = &message->id, .attempt = message->attempt, .step = "at the gateway"};
+  int fate = sim_decide(sim_world_decisions(shop->world), point, &subject, sim_point_all(point));
+  bool stores_errors = shop->config->gateway.stores_errors;
+  struct model_request *request = remember(&shop->gateway, message, sim_world_now(shop->world));
+  switch (fate) {
+    case CHARGE_SLOW: {
+      struct sim_message timer = *message;
+      timer.kind = KIND_SLOW_CHARGE;
+      timer.value[VALUE_STATUS] = (int64_t)(request - shop->gateway.request);
+      request->in_flight = true;
+      sim_timer_set(node, SLOW_NS, &timer);
+      return;
+    }
+    case CHARGE_ERROR_BEFORE:
+      settle(node, request, stores_errors ? GATEWAY_ERROR : 0);
+      answer(node, message, KIND_CHARGED, GATEWAY_ERROR, 0);
+      return;
+    case CHARGE_ERROR_AFTER:
+      charge_now(node, message, request);
+      settle(node, request, stores_errors ? GATEWAY_ERROR : GATEWAY_OK);
+      answer(node, message, KIND_CHARGED, GATEWAY_ERROR, 0);
+      return;
+    case CHARGE_DECLINE:
+      settle(node, request, GATEWAY_DECLINED);
+      answer(node, message, KIND_CHARGED, GATEWAY_DECLINED, 0);
+      return;
+    default:
+      charge_now(node, message, request);
+      settle(node, request, GATEWAY_OK);
+      answer(node, message, KIND_CHARGED, GATEWAY_OK, request->charge);
+  }
+}
+
+static void handle_slow(struct sim_node *node, const struct sim_message *message) {
+  struct model_shop *shop = model_shop_of(node);
+  struct model_request *request = &shop->gateway.request[message->value[VALUE_STATUS]];
+  charge_now(node, message, request);
+  settle(node, request, GATEWAY_OK);
+  answer(node, message, KIND_CHARGED, GATEWAY_OK, request->charge);
+}
+
+static void handle_look_up(struct sim_node *node, const struct sim_message *message) {
+  struct model_shop *shop = model_shop_of(node);
+  const struct model_gateway_profile *profile = &shop->config->gateway;
+  int64_t now_ns = sim_world_now(shop->world);
+  if (!profile->looks_up) {
+    answer(node, message, KIND_LOOKED_UP, GATEWAY_UNSUPPORTED, 0);
+    return;
+  }
+  static const struct sim_point *point;
+  if (point == NULL) point = sim_world_point(shop->world, "gateway.look_up");
+  struct sim_subject subject = {.what = sim_world_kind(shop->world, KIND_LOOK_UP), .id = &message->id, .attempt = message->attempt, .step = "at the gateway"};
+  if (sim_decide(sim_world_decisions(shop->world), point, &subject, sim_point_all(point)) != 0) {
+    answer(node, message, KIND_LOOKED_UP, GATEWAY_ERROR, 0);
+    return;
+  }
+  enum model_gateway_status status = GATEWAY_NOT_FOUND;
+  int64_t payment = 0;
+  for (size_t i = 0; i < shop->gateway.request_count; i++) {
+    const struct model_request *request = &shop->gateway.request[i];
+    if (!sim_id_same(&request->reference, &message->id)) continue;
+    if (request->in_flight) {
+      if (payment == 0) status = GATEWAY_IN_FLIGHT;
+      continue;
+    }
+    if (now_ns - request->decided_ns < profile->look_up_lag_ns) continue;
+    if (request->charge != 0 && payment == 0) {
+      status = GATEWAY_OK;
+      payment = request->charge;
+    } else if (request->status == GATEWAY_DECLINED && payment == 0) {
+      status = GATEWAY_DECLINED;
+    }
+  }
+  answer(node, message, KIND_LOOKED_UP, status, payment);
+}
+
+void model_gateway_handle(struct sim_node *node, const struct sim_message *message) {
+  if (message->kind == KIND_CHARGE) handle_charge(node, message);
+  else if (message->kind == KIND_SLOW_CHARGE) handle_slow(node, message);
+  else if (message->kind == KIND_LOOK_UP) handle_look_up(node, message);
+  else UNREACHABLE("a message the gateway does not know");
+}

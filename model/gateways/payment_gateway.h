@@ -1,0 +1,81 @@
+/* A payment gateway: somebody else's system with its own append-only ledger, which no fault touches. A profile states
+   capabilities, which the protocol reads, and behaviour, which it must live with. */
+#ifndef MODEL_GATEWAYS_PAYMENT_GATEWAY_H
+#define MODEL_GATEWAYS_PAYMENT_GATEWAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/limits.h"
+#include "sim/id.h"
+#include "sim/world.h"
+
+enum model_other_parameters {
+  MODEL_OTHER_REFUSED, /* the same key with another amount is an error, nothing is done */
+  MODEL_OTHER_IGNORED, /* the first answer comes back */
+};
+
+struct model_gateway_profile {
+  const char *name;
+  const char *about;
+  /* Capabilities. */
+  bool takes_keys;
+  int64_t key_retention_ns;
+  bool looks_up;
+  int64_t look_up_lag_ns;
+  /* Behaviour. */
+  enum model_other_parameters other_parameters;
+  bool stores_errors; /* a 5xx is kept under the key and replayed, whatever became of the charge */
+};
+
+/* What the gateway answers; OK, DECLINED and REFUSED are definite. */
+enum model_gateway_status {
+  GATEWAY_OK = 1,
+  GATEWAY_DECLINED,
+  GATEWAY_REFUSED,     /* other parameters under a known key */
+  GATEWAY_ERROR,       /* 5xx */
+  GATEWAY_IN_FLIGHT,   /* 409: the first request with this key is still being worked on */
+  GATEWAY_NOT_FOUND,   /* look-up: nothing of that id is visible */
+  GATEWAY_UNSUPPORTED, /* look-up: this gateway answers none */
+};
+
+struct model_charge { /* one ledger entry */
+  int64_t id;         /* payment id, from 1 */
+  struct sim_id reference;
+  uint64_t operation;
+  int64_t order, purchase, amount_minor, card;
+  int64_t time_ns;
+  bool refunded;
+};
+
+struct model_request { /* what the gateway remembers of a request */
+  struct sim_id reference;
+  int64_t first_ns;
+  int64_t amount_minor, card;
+  enum model_gateway_status status; /* stored answer; 0 while in flight or when none is kept */
+  bool in_flight;
+  int64_t decided_ns; /* when its outcome became true */
+  int64_t charge;     /* payment id, 0 if none */
+};
+
+struct model_gateway {
+  struct model_charge ledger[MODEL_CHARGES_MAX];
+  size_t charge_count;
+  struct model_request request[MODEL_REQUESTS_MAX];
+  size_t request_count;
+};
+
+/* The longest a gateway works on a request; with the request's lifetime and the look-up lag it bounds how long a
+   "not found" may still be wrong. */
+#define MODEL_GATEWAY_PROCESSING_MAX_NS (2 * SIM_MINUTE)
+
+/* Shipped profiles by name; NULL when there is none. */
+const struct model_gateway_profile *model_gateway_profile_find(const char *name);
+size_t model_gateway_profile_count(void);
+const struct model_gateway_profile *model_gateway_profile_at(size_t index);
+void model_gateway_handle(struct sim_node *node, const struct sim_message *message);
+const struct model_charge *model_gateway_charge(const struct model_gateway *gateway, int64_t payment_id);
+const char *model_gateway_status_words(enum model_gateway_status status);
+
+#endif

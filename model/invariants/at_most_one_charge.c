@@ -1,0 +1,21 @@
+/* at_most_one_charge: per purchase at most one captured, unrefunded charge. Judged at each ledger entry. */
+#include <inttypes.h>
+
+#include "model/facts.h"
+
+void model_check_charge(struct model_shop *shop, const struct model_charge *charge) {
+  struct model_purchase_fact *purchase = &shop->facts->purchase[charge->purchase];
+  purchase->charges++;
+  if (purchase->charges == 1) {
+    purchase->first_charge = charge->id;
+    return;
+  }
+  sim_danger(shop->world, INVARIANT_AT_MOST_ONE_CHARGE);
+  if (MODEL_CHOSEN(&shop->config->design, PAYMENT_NO_KEY_GATEWAY, REFUND_THE_DOUBLE)) return; /* waived by that variant, which must refund it */
+  const struct model_charge *first = model_gateway_charge(&shop->gateway, purchase->first_charge);
+  char one[40], two[40];
+  model_amount_words(shop->config, first->amount_minor, one, sizeof one);
+  model_amount_words(shop->config, charge->amount_minor, two, sizeof two);
+  sim_violated(shop->world, INVARIANT_AT_MOST_ONE_CHARGE, "Purchase %" PRId64 " is charged twice: payment %" PRId64 " (%s under %s) and payment %" PRId64 " (%s under %s).",
+               charge->purchase, first->id, one, first->reference.text, charge->id, two, charge->reference.text);
+}

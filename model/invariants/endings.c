@@ -1,0 +1,35 @@
+/* exactly_one_ending: per purchase fulfilled xor refused xor open.
+   charged_implies_fulfilled_or_refunded: every charge in the ledger is one of those, or refunded. */
+#include <inttypes.h>
+
+#include "model/facts.h"
+
+void model_judge_endings(struct model_shop *shop) {
+  for (int64_t p = 1; p <= shop->config->purchases; p++) {
+    int64_t fulfilled = 0, open = 0, failed_last = 0;
+    for (size_t i = 0; i < shop->facts->order_count; i++) {
+      const struct model_order_fact *fact = &shop->facts->order[i];
+      if (fact->purchase != p) continue;
+      if (fact->state == STATE_COMPLETED) fulfilled++;
+      if (fact->state == STATE_PARKED) open++;
+      failed_last = fact->state == STATE_FAILED;
+    }
+    if (fulfilled + open + failed_last > 0) sim_danger(shop->world, INVARIANT_EXACTLY_ONE_ENDING);
+    if (fulfilled + open > 1)
+      sim_violated(shop->world, INVARIANT_EXACTLY_ONE_ENDING, "Purchase %" PRId64 " has %" PRId64 " fulfilled orders and %" PRId64 " open cases.", p, fulfilled, open);
+  }
+}
+
+void model_judge_charges(struct model_shop *shop) {
+  for (size_t i = 0; i < shop->gateway.charge_count; i++) {
+    const struct model_charge *charge = &shop->gateway.ledger[i];
+    const struct model_order_fact *fact = model_order_fact(shop, charge->order);
+    sim_danger(shop->world, INVARIANT_CHARGED_IMPLIES_FULFILLED_OR_REFUNDED);
+    bool fulfilled = fact->state == STATE_COMPLETED && fact->payment == charge->id;
+    if (fulfilled || charge->refunded || fact->state == STATE_PARKED) continue;
+    char amount[40];
+    model_amount_words(shop->config, charge->amount_minor, amount, sizeof amount);
+    sim_violated(shop->world, INVARIANT_CHARGED_IMPLIES_FULFILLED_OR_REFUNDED, "Payment %" PRId64 " (%s) of order:%" PRId64 " is in the ledger, but the order ends %s.", charge->id, amount, fact->order,
+                 fact->state == STATE_COMPLETED ? "with another payment" : model_state_name(fact->state));
+  }
+}

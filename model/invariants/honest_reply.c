@@ -1,0 +1,29 @@
+/* honest_reply: judged against ledger and durable state at the moment the words leave; unknown is said to be unknown. */
+#include <inttypes.h>
+
+#include "model/facts.h"
+
+void model_check_reply(struct sim_node *node, const struct sim_message *message) {
+  struct model_shop *shop = model_shop_of(node);
+  struct model_order_fact *fact = model_order_fact(shop, message->subject);
+  const struct model_purchase_fact *purchase = &shop->facts->purchase[fact->purchase];
+  sim_danger(shop->world, INVARIANT_HONEST_REPLY);
+  switch ((int)message->kind) {
+    case KIND_PAYMENT_PENDING: fact->told_pending = true; return;
+    case KIND_ORDER_PAID:
+    case KIND_PAYMENT_ALREADY_COMPLETED:
+      fact->told_paid = true;
+      if (purchase->charges == 0)
+        sim_violated(shop->world, INVARIANT_HONEST_REPLY, "The customer of order:%" PRId64 " is told \"paid\"; the ledger holds no charge.", fact->order);
+      else if (fact->state != STATE_COMPLETED)
+        sim_violated(shop->world, INVARIANT_HONEST_REPLY, "The customer of order:%" PRId64 " is told \"paid\" while its payment is durably %s.", fact->order, model_state_name(fact->state));
+      return;
+    default: break;
+  }
+  fact->told_failed = true;
+  if (purchase->charges > 0)
+    sim_violated(shop->world, INVARIANT_HONEST_REPLY, "The customer of order:%" PRId64 " is told \"%s\"; payment %" PRId64 " is in the ledger.", fact->order,
+                 message->value[VALUE_STATUS] == REFUSAL_DECLINED ? "declined" : "failed", purchase->first_charge);
+  else if (fact->open && model_request_may_land(shop, fact))
+    sim_violated(shop->world, INVARIANT_HONEST_REPLY, "The customer of order:%" PRId64 " is told \"failed\" while the last request may still be charged.", fact->order);
+}

@@ -1,0 +1,25 @@
+/* ledgers_reconcile: our journal and the provider's ledger tell the same sums, open cases apart. */
+#include <inttypes.h>
+
+#include "model/facts.h"
+
+void model_judge_ledgers(struct model_shop *shop) {
+  int64_t journal = 0;
+  int64_t ledger = 0;
+  for (size_t i = 0; i < shop->facts->order_count; i++) {
+    const struct model_order_fact *fact = &shop->facts->order[i];
+    const struct model_charge *charge = model_gateway_charge(&shop->gateway, fact->payment);
+    if (fact->state == STATE_COMPLETED && charge != NULL) journal += charge->amount_minor;
+  }
+  for (size_t i = 0; i < shop->gateway.charge_count; i++) {
+    const struct model_charge *charge = &shop->gateway.ledger[i];
+    if (charge->refunded || model_order_fact(shop, charge->order)->state == STATE_PARKED) continue;
+    ledger += charge->amount_minor;
+  }
+  if (journal > 0 || ledger > 0) sim_danger(shop->world, INVARIANT_LEDGERS_RECONCILE);
+  if (journal == ledger) return;
+  char ours[40], theirs[40];
+  model_amount_words(shop->config, journal, ours, sizeof ours);
+  model_amount_words(shop->config, ledger, theirs, sizeof theirs);
+  sim_violated(shop->world, INVARIANT_LEDGERS_RECONCILE, "Our journal says %s were paid, the gateway's ledger says %s.", ours, theirs);
+}

@@ -1,0 +1,468 @@
+/* The order service: one event-sourced actor an order. State changes only by applying events; recovery replays them
+   through the same function, and only after RecoveryCompleted resumes what is pending. Numbers of lines that belong to
+   a mistake (designs.md) stand beside the line they spoil.
+
+        PlaceOrder        ProcessPayment          PaymentSucceeded
+     --------------> . ------------------> Pending --------------> Completed
+                     NotRequested            |  \-- PaymentFailed --> Failed -- ProcessPayment, corrected card --> Pending
+                                             |  \-- PaymentUnknown -> Unknown -- ResolvePayment … --> Completed | Failed | Parked
+                                             \----- PaymentParked --> Parked                                                   */
+#include <string.h>
+
+#include "model/facts.h"
+#include "model/shop.h"
+#include "sim/check.h"
+
+enum order_statement { READ_EVENTS, READ_ORDERS, INSERT_EVENT, INSERT_EVENT_NEXT_FREE, READ_LAST_SEQ, CLAIM, CHECK_CLAIM, READ_CLAIM, WRITE_PRICE, READ_PRICE, ORDER_BOOT };
+
+struct order_event {
+  int64_t seq;
+  enum model_event type;
+  struct sim_id operation;
+  int64_t number, purchase, amount_minor, card, payment, at_ns;
+};
+
+/* The actor's state: what the events say, and what dies with the process. */
+struct order {
+  int64_t id;
+  int64_t seq;
+  bool placed;
+  enum model_state state;
+  struct sim_id operation;
+  int64_t number; /* of the operation: 1, then its successors */
+  int64_t purchase, amount_minor, card, payment;
+  int64_t reminder_ns; /* when the order becomes overdue: a fact of its events, see replay.purity */
+  /* Not from events. */
+  int64_t epoch;
+  int64_t checked_ns; /* when this activation last knew itself to be the live one */
+  uint32_t tries;
+  struct sim_timer ask_again;
+  bool answered_once; /* completion.ack=first_time_only */
+};
+
+struct order_memory {
+  struct order *order[MODEL_ORDERS_MAX];
+  size_t count;
+};
+
+enum { NOT_EXECUTED = -1 };
+static const int64_t ASK_AGAIN_NS = 30 * SIM_SECOND;
+static const int64_t ASK_AGAIN_MAX_NS = 6 * SIM_HOUR;
+
+static bool several_instances(const struct sim_node *node) { return model_shop_of(node)->config->order_instances > 1; }
+
+static struct order *in_memory(const struct sim_node *node, int64_t id) {
+  const struct order_memory *memory = sim_node_memory(node);
+  for (size_t i = 0; memory != NULL && i < memory->count; i++) {
+    if (memory->order[i]->id == id) return memory->order[i];
+  }
+  return NULL;
+}
+
+static void evict(struct sim_node *node, struct order *order) {
+  struct order_memory *memory = sim_node_memory(node);
+  sim_timer_cancel(node, &order->ask_again);
+  for (size_t i = 0; i < memory->count; i++) {
+    if (memory->order[i] != order) continue;
+    memory->order[i] = memory->order[--memory->count];
+    return;
+  }
+}
+
+/* ---- events ---- */
+
+static int64_t reminder_of(struct sim_node *node, const struct order_event *event) {
+  const struct model_design *design = model_design_of(node);
+  struct model_shop *shop = model_shop_of(node);
+  const struct order_memory *memory = sim_node_memory(node);
+  if (MODEL_CHOSEN(design, REPLAY_PURITY, CLOCK)) return sim_world_now(shop->world) + SIM_DAY;
+  if (MODEL_CHOSEN(design, REPLAY_PURITY, RANDOM)) return event->at_ns + (int64_t)(++shop->replay_noise);
+  if (MODEL_CHOSEN(design, REPLAY_PURITY, OTHER_STATE)) return event->at_ns + (int64_t)(memory ? memory->count : 0);
+  return event->at_ns + SIM_DAY;
+}
+
+static uint64_t state_hash(const struct order *order) {
+  uint64_t hash = sim_mix(sim_mix((uint64_t)order->state + 1, (uint64_t)order->placed), order->operation.hash);
+  hash = sim_mix(sim_mix(sim_mix(hash, (uint64_t)order->number), (uint64_t)order->purchase), (uint64_t)order->amount_minor);
+  return sim_mix(sim_mix(sim_mix(hash, (uint64_t)order->card), (uint64_t)order->payment), (uint64_t)order->reminder_ns);
+}
+
+static void send_charge(struct sim_node *node, struct order *order, enum model_kind kind);
+
+/* The one function by which state changes, live and on replay. */
+static void apply(struct sim_node *node, struct order *order, const struct order_event *event, bool replaying) {
+  const struct model_design *design = model_design_of(node);
+  order->seq = event->seq;
+  switch (event->type) {
+    case EVENT_ORDER_PLACED:
+      order->placed = true;
+      order->purchase = event->purchase;
+      order->amount_minor = event->amount_minor;
+      order->reminder_ns = reminder_of(node, event);
+      return;
+    case EVENT_PAYMENT_REQUESTED:
+      order->state = STATE_PENDING;
+      order->operation = event->operation;
+      order->number = event->number;
+      order->card = event->card;
+      if (MODEL_CHOSEN(design, REPLAY_EFFECTS, IN_HANDLER)) send_charge(node, order, KIND_CHARGE_PAYMENT);
+      return;
+    case EVENT_PAYMENT_COMPLETED:
+      order->state = STATE_COMPLETED;
+      order->payment = event->payment;
+      return;
+    case EVENT_PAYMENT_FAILED:
+      order->state = STATE_FAILED;
+      order->payment = event->payment; /* NOT_EXECUTED when it was no refusal of the card */
+      return;
+    case EVENT_PAYMENT_UNKNOWN:
+      if (replaying && MODEL_CHOSEN(design, REPLAY_COVERAGE, FORGETS_ONE)) return;
+      order->state = STATE_UNKNOWN;
+      return;
+    case EVENT_PAYMENT_PARKED: order->state = STATE_PARKED; return;
+    case EVENT_NONE:
+    case MODEL_EVENT_COUNT: UNREACHABLE("an event type the order does not know");
+  }
+}
+
+static void evict_and_stand_down(struct sim_node *node, struct order *order) {
+  sim_tell(sim_node_world(node), sim_node_name(node), "is no longer the owner of order:%lld and stands down", (long long)order->id);
+  evict(node, order);
+}
+
+/* Insert the event in an open transaction. Returns false when another activation was faster. */
+static bool insert_event(struct sim_node *node, struct order *order, struct order_event *event) {
+  const struct model_design *design = model_design_of(node);
+  int64_t owner = (int64_t)sim_node_instance(node) + 1;
+  if (several_instances(node) && !MODEL_CHOSEN(design, ORDER_ACTIVATION, DOUBLE)) {
+    if (sim_sql_run(node, CHECK_CLAIM, "iii", order->id, owner, order->epoch) != 1) return false;
+  }
+  if (MODEL_CHOSEN(design, JOURNAL_SEQUENCE, NEXT_FREE)) {
+    sim_sql_run(node, INSERT_EVENT_NEXT_FREE, "iisiiiiii", order->id, (int64_t)event->type, event->operation.text, event->number, event->purchase, event->amount_minor,
+                event->card, event->payment, event->at_ns);
+    sqlite3_stmt *last = sim_sql_query(node, READ_LAST_SEQ, "i", order->id);
+    event->seq = sqlite3_column_int64(last, 0);
+    sim_sql_done(last);
+    return true;
+  }
+  return sim_sql_run(node, INSERT_EVENT, "iiisiiiiii", order->id, event->seq, (int64_t)event->type, event->operation.text, event->number, event->purchase,
+                     event->amount_minor, event->card, event->payment, event->at_ns) == 1;
+}
+
+/* Persist an event, then apply it. Returns false when this activation is stale: it has been evicted. */
+static bool persist(struct sim_node *node, struct order *order, struct order_event *event) {
+  event->seq = order->seq + 1;
+  event->at_ns = sim_world_now(sim_node_world(node));
+  event->purchase = order->placed ? order->purchase : event->purchase;
+  event->amount_minor = order->placed ? order->amount_minor : event->amount_minor;
+  sim_sql_begin(node);
+  if (!insert_event(node, order, event)) {
+    sim_sql_rollback(node);
+    evict_and_stand_down(node, order);
+    return false;
+  }
+  model_commit(node, model_event_name(event->type));
+  apply(node, order, event, false);
+  order->checked_ns = event->at_ns; /* the time of the check, which a pause may have followed */
+  model_fact_applied(node, order->id, event->seq, state_hash(order));
+  return true;
+}
+
+static bool persist_plain(struct sim_node *node, struct order *order, enum model_event type, int64_t payment) {
+  struct order_event event = {.type = type, .operation = order->operation, .number = order->number, .card = order->card, .payment = payment};
+  return persist(node, order, &event);
+}
+
+/* ---- recovery ---- */
+
+static struct order_event event_from_row(sqlite3_stmt *row) {
+  struct order_event event = {.seq = sqlite3_column_int64(row, 0), .type = (enum model_event)sqlite3_column_int(row, 1), .number = sqlite3_column_int64(row, 3)};
+  const char *operation = (const char *)sqlite3_column_text(row, 2);
+  event.operation = sim_id_of(operation ? operation : "");
+  event.purchase = sqlite3_column_int64(row, 4);
+  event.amount_minor = sqlite3_column_int64(row, 5);
+  event.card = sqlite3_column_int64(row, 6);
+  event.payment = sqlite3_column_int64(row, 7);
+  event.at_ns = sqlite3_column_int64(row, 8);
+  return event;
+}
+
+static size_t read_events(struct sim_node *node, int64_t id, struct order_event *event) {
+  size_t count = 0;
+  sqlite3_stmt *row = sim_sql_query(node, READ_EVENTS, "i", id);
+  for (bool more = row != NULL; more; more = sim_sql_next(row)) {
+    ENSURE(count < MODEL_EVENTS_MAX);
+    event[count++] = event_from_row(row);
+  }
+  sim_sql_done(row);
+  return count;
+}
+
+/* Claim the activation, so that any other one finds itself stale. */
+static void claim(struct sim_node *node, struct order *order) {
+  if (!several_instances(node) || MODEL_CHOSEN(model_design_of(node), ORDER_ACTIVATION, DOUBLE)) return;
+  sim_sql_begin(node);
+  sim_sql_run(node, CLAIM, "ii", order->id, (int64_t)sim_node_instance(node) + 1);
+  model_commit(node, "activation claimed");
+  sqlite3_stmt *row = sim_sql_query(node, READ_CLAIM, "i", order->id);
+  order->epoch = row ? sqlite3_column_int64(row, 1) : 0;
+  sim_sql_done(row);
+}
+
+static void resume(struct sim_node *node, struct order *order);
+
+/* Make the actor: replay its events, then RecoveryCompleted, then resume. Nothing leaves before that. */
+static struct order *activate(struct sim_node *node, int64_t id) {
+  const struct model_design *design = model_design_of(node);
+  struct model_shop *shop = model_shop_of(node);
+  struct order *order = sim_arena_take(sim_world_arena(shop->world), sizeof *order);
+  order->id = id;
+  claim(node, order);
+  struct order_memory *memory = sim_node_memory(node);
+  ENSURE(memory->count < MODEL_ORDERS_MAX);
+  memory->order[memory->count++] = order;
+  struct order_event event[MODEL_EVENTS_MAX];
+  size_t count = read_events(node, id, event);
+  if (count == 0) return order;
+  sim_tell(shop->world, sim_node_name(node), "replays %zu events of order:%lld", count, (long long)id);
+  model_fact_replay_started(node, id);
+  for (size_t i = 0; i < count; i++) {
+    apply(node, order, &event[i], true);
+    model_fact_replayed(node, id, event[i].seq, state_hash(order));
+    if (event[i].type == EVENT_PAYMENT_REQUESTED && MODEL_CHOSEN(design, RESUME_WHEN, DURING)) send_charge(node, order, KIND_RESOLVE_PAYMENT);
+  }
+  model_fact_recovery_completed(node, id);
+  resume(node, order);
+  return order;
+}
+
+/* ---- payments ---- */
+
+static void arm_ask_again(struct sim_node *node, struct order *order) {
+  struct sim_message timer = {.kind = KIND_ASK_AGAIN, .subject = order->id, .id = order->operation, .attempt = order->tries};
+  int64_t delay_ns = ASK_AGAIN_NS;
+  for (uint32_t i = 1; i < order->tries && delay_ns < ASK_AGAIN_MAX_NS; i++) delay_ns *= 2;
+  sim_timer_cancel(node, &order->ask_again);
+  order->ask_again = sim_timer_set(node, delay_ns < ASK_AGAIN_MAX_NS ? delay_ns : ASK_AGAIN_MAX_NS, &timer);
+}
+
+static int64_t amount_to_send(struct sim_node *node, const struct order *order, enum model_kind kind) {
+  if (!MODEL_CHOSEN(model_design_of(node), PAYMENT_PARAMS, RECOMPUTED) || kind == KIND_CHARGE_PAYMENT) return order->amount_minor;
+  sqlite3_stmt *row = sim_sql_query(node, READ_PRICE, "");
+  int64_t amount_minor = row ? sqlite3_column_int64(row, 0) : order->amount_minor;
+  sim_sql_done(row);
+  return amount_minor;
+}
+
+static void send_charge(struct sim_node *node, struct order *order, enum model_kind kind) {
+  order->tries++;
+  struct sim_message message = {.kind = (uint16_t)kind, .attempt = order->tries, .subject = order->id, .id = order->operation};
+  message.value[VALUE_PURCHASE] = order->purchase;
+  message.value[VALUE_AMOUNT] = amount_to_send(node, order, kind);
+  message.value[VALUE_CARD] = order->card;
+  arm_ask_again(node, order);
+  sim_send(node, SERVICE_PAYMENTS, &message, ASK_AGAIN_NS);
+}
+
+/* Ask for a payment under this operation number: intent first, then the command. */
+static void request(struct sim_node *node, struct order *order, int64_t number, int64_t card) {
+  const struct model_design *design = model_design_of(node);
+  struct order_event event = {.type = EVENT_PAYMENT_REQUESTED, .number = number, .card = card, .operation = model_operation_id(order->id, number)};
+  if (!persist(node, order, &event)) return;
+  order->tries = 0;
+  if (!MODEL_CHOSEN(design, REPLAY_EFFECTS, IN_HANDLER)) send_charge(node, order, KIND_CHARGE_PAYMENT);
+}
+
+static void resume(struct sim_node *node, struct order *order) {
+  const struct model_design *design = model_design_of(node);
+  bool pending = order->state == STATE_PENDING;
+  bool unfinished = pending || order->state == STATE_UNKNOWN;
+  if (!unfinished) return;
+  if (MODEL_CHOSEN(design, PAYMENT_RESUME, NOTHING)) return;
+  if (MODEL_CHOSEN(design, PAYMENT_RESUME, PENDING_ONLY) && !pending) return;
+  if (MODEL_CHOSEN(design, PAYMENT_RESUME, RECHARGE)) request(node, order, order->number + 1, order->card);
+  else if (MODEL_CHOSEN(design, PAYMENT_RESUME, RESTART) || MODEL_CHOSEN(design, PAYMENT_STATE, FLAG)) send_charge(node, order, KIND_CHARGE_PAYMENT);
+  else send_charge(node, order, KIND_RESOLVE_PAYMENT);
+}
+
+/* Tell the customer how things stand. Words that a process frozen past its lease was about to say may be false by now:
+   it says nothing, and the customer asks again. */
+static void tell_customer(struct sim_node *node, const struct order *order, enum model_kind kind, int64_t status, uint32_t attempt) {
+  struct model_shop *shop = model_shop_of(node);
+  if (several_instances(node) && sim_world_now(shop->world) - order->checked_ns > shop->config->lease_ns) return;
+  struct sim_message message = {.kind = (uint16_t)kind, .attempt = attempt, .subject = order->id, .id = sim_id_join("order:", order->id, "")};
+  message.value[VALUE_PURCHASE] = order->purchase;
+  message.value[VALUE_AMOUNT] = order->amount_minor;
+  message.value[VALUE_CARD] = order->card;
+  message.value[VALUE_STATUS] = status;
+  message.value[VALUE_PAYMENT] = order->payment;
+  sim_send(node, SERVICE_CUSTOMERS, &message, 0);
+}
+
+static void tell_failed(struct sim_node *node, const struct order *order, int64_t refusal, uint32_t attempt) {
+  tell_customer(node, order, KIND_PAYMENT_REFUSED, refusal, attempt);
+}
+
+/* ---- commands ---- */
+
+static void place(struct sim_node *node, struct order *order, const struct sim_message *message) {
+  if (!order->placed) {
+    struct order_event event = {.type = EVENT_ORDER_PLACED, .purchase = message->value[VALUE_PURCHASE], .amount_minor = message->value[VALUE_AMOUNT]};
+    if (!persist(node, order, &event)) return;
+  }
+  tell_customer(node, order, KIND_ORDER_ACCEPTED, 0, message->attempt);
+}
+
+/* payment.command_guard and payment.state spoilt: charge whatever the state says. */
+static bool charges_without_guard(struct sim_node *node, struct order *order, int64_t card) {
+  const struct model_design *design = model_design_of(node);
+  int64_t number = card != order->card && order->number > 0 ? order->number + 1 : order->number > 0 ? order->number : 1;
+  bool none = MODEL_CHOSEN(design, PAYMENT_COMMAND_GUARD, NONE);
+  bool unknown = MODEL_CHOSEN(design, PAYMENT_COMMAND_GUARD, NOT_FOR_UNKNOWN) && order->state == STATE_UNKNOWN;
+  bool while_unknown = MODEL_CHOSEN(design, PAYMENT_AFTER_DECLINE, NEW_WHILE_UNKNOWN) && card != order->card &&
+                       (order->state == STATE_PENDING || order->state == STATE_UNKNOWN);
+  bool same_key = MODEL_CHOSEN(design, PAYMENT_AFTER_DECLINE, SAME_KEY) && card != order->card && order->state == STATE_FAILED;
+  if (same_key) {
+    request(node, order, order->number, card);
+    return true;
+  }
+  if (none || unknown || while_unknown) {
+    request(node, order, number, card);
+    return true;
+  }
+  if (MODEL_CHOSEN(design, PAYMENT_STATE, FLAG) && (order->state == STATE_PENDING || order->state == STATE_UNKNOWN)) {
+    send_charge(node, order, KIND_CHARGE_PAYMENT);
+    return true;
+  }
+  return false;
+}
+
+static void process_payment(struct sim_node *node, struct order *order, const struct sim_message *message) {
+  int64_t card = message->value[VALUE_CARD];
+  if (!order->placed) return; /* the customer resubmits */
+  if (charges_without_guard(node, order, card)) return;
+  switch (order->state) {
+    case STATE_NOT_REQUESTED: request(node, order, 1, card); return;
+    case STATE_FAILED:
+      if (card > order->card) request(node, order, order->number + 1, card);
+      else if (card == order->card) tell_failed(node, order, order->payment == NOT_EXECUTED ? REFUSAL_FAILED : REFUSAL_DECLINED, message->attempt);
+      return;
+    case STATE_PENDING:
+    case STATE_UNKNOWN:
+    case STATE_PARKED: tell_customer(node, order, KIND_PAYMENT_PENDING, order->state, message->attempt); return;
+    case STATE_COMPLETED: tell_customer(node, order, KIND_PAYMENT_ALREADY_COMPLETED, 0, message->attempt); return;
+    case MODEL_STATE_COUNT: UNREACHABLE("no such state");
+  }
+}
+
+static void acknowledge(struct sim_node *node, const struct order *order, const struct sim_message *message) {
+  static const enum model_state state_of_kind[] = {STATE_COMPLETED, STATE_FAILED, STATE_UNKNOWN, STATE_PARKED};
+  struct sim_message ack = {.kind = KIND_ACK, .attempt = message->attempt, .subject = order->id, .id = message->id};
+  ack.value[VALUE_STATUS] = state_of_kind[message->kind - KIND_PAYMENT_SUCCEEDED];
+  sim_send(node, SERVICE_PAYMENTS, &ack, 0);
+}
+
+/* Does the result move this order on? It must be about its present operation, and that must not have ended. */
+static enum model_event event_for(const struct order *order, const struct sim_message *message) {
+  bool current = sim_id_same(&order->operation, &message->id);
+  bool undecided = order->state == STATE_PENDING || order->state == STATE_UNKNOWN || order->state == STATE_PARKED;
+  switch ((int)message->kind) {
+    case KIND_PAYMENT_SUCCEEDED: return order->state != STATE_COMPLETED && order->state != STATE_NOT_REQUESTED && (current || order->state == STATE_FAILED) ? EVENT_PAYMENT_COMPLETED : EVENT_NONE;
+    case KIND_PAYMENT_FAILED: return current && undecided ? EVENT_PAYMENT_FAILED : EVENT_NONE;
+    case KIND_PAYMENT_UNKNOWN: return current && order->state == STATE_PENDING ? EVENT_PAYMENT_UNKNOWN : EVENT_NONE;
+    case KIND_PAYMENT_PARKED: return current && (order->state == STATE_PENDING || order->state == STATE_UNKNOWN) ? EVENT_PAYMENT_PARKED : EVENT_NONE;
+    default: return EVENT_NONE;
+  }
+}
+
+static void tell_result(struct sim_node *node, const struct order *order, enum model_event event, const struct sim_message *message) {
+  if (event == EVENT_PAYMENT_COMPLETED) tell_customer(node, order, KIND_ORDER_PAID, 0, message->attempt);
+  else if (event == EVENT_PAYMENT_FAILED) tell_failed(node, order, message->value[VALUE_STATUS], message->attempt);
+  else tell_customer(node, order, KIND_PAYMENT_PENDING, order->state, message->attempt);
+}
+
+static void payment_result(struct sim_node *node, struct order *order, const struct sim_message *message) {
+  const struct model_design *design = model_design_of(node);
+  enum model_event event = event_for(order, message);
+  bool first_time_only = MODEL_CHOSEN(design, COMPLETION_ACK, FIRST_TIME_ONLY);
+  if (event == EVENT_NONE) {
+    if (!first_time_only) acknowledge(node, order, message);
+    return;
+  }
+  bool early = MODEL_CHOSEN(design, COMPLETION_ACK, BEFORE_PERSIST);
+  if (early) acknowledge(node, order, message);
+  int64_t payment = event == EVENT_PAYMENT_COMPLETED ? message->value[VALUE_PAYMENT] : event == EVENT_PAYMENT_FAILED && message->value[VALUE_STATUS] == REFUSAL_FAILED ? NOT_EXECUTED : 0;
+  if (!persist_plain(node, order, event, payment)) return;
+  if (event != EVENT_PAYMENT_UNKNOWN) sim_timer_cancel(node, &order->ask_again);
+  if (!early) acknowledge(node, order, message);
+  tell_result(node, order, event, message);
+}
+
+static void ask_again(struct sim_node *node, struct order *order, const struct sim_message *message) {
+  bool unfinished = order->state == STATE_PENDING || order->state == STATE_UNKNOWN;
+  if (!unfinished || !sim_id_same(&order->operation, &message->id)) return;
+  send_charge(node, order, MODEL_CHOSEN(model_design_of(node), PAYMENT_STATE, FLAG) ? KIND_CHARGE_PAYMENT : KIND_RESOLVE_PAYMENT);
+}
+
+static void price_changed(struct sim_node *node, const struct sim_message *message) {
+  sim_sql_begin(node);
+  sim_sql_run(node, WRITE_PRICE, "i", message->value[VALUE_AMOUNT]);
+  model_commit(node, "price changed");
+}
+
+/* The live activation for a message; a stale one is replaced by a fresh one first. A timer of a stale one is no reason to
+   take the order back: NULL. */
+static struct order *activation_for(struct sim_node *node, int64_t id, bool timer) {
+  struct order *order = in_memory(node, id);
+  if (timer && order == NULL) return NULL;
+  bool checks = several_instances(node) && !MODEL_CHOSEN(model_design_of(node), ORDER_ACTIVATION, DOUBLE);
+  if (order != NULL && checks) {
+    sqlite3_stmt *row = sim_sql_query(node, READ_CLAIM, "i", id);
+    bool mine = row != NULL && sqlite3_column_int64(row, 0) == (int64_t)sim_node_instance(node) + 1 && sqlite3_column_int64(row, 1) == order->epoch;
+    sim_sql_done(row);
+    if (!mine) {
+      evict_and_stand_down(node, order);
+      if (timer) return NULL;
+      order = NULL;
+    }
+  }
+  if (order == NULL) order = activate(node, id);
+  order->checked_ns = sim_world_now(sim_node_world(node));
+  return order;
+}
+
+void model_order_handle(struct sim_node *node, const struct sim_message *message) {
+  if (message->kind == KIND_PRICE_CHANGED) {
+    price_changed(node, message);
+    return;
+  }
+  struct order *order = activation_for(node, message->subject, message->kind == KIND_ASK_AGAIN);
+  if (order == NULL) return;
+  switch ((int)message->kind) {
+    case KIND_PLACE_ORDER: place(node, order, message); return;
+    case KIND_PROCESS_PAYMENT: process_payment(node, order, message); return;
+    case KIND_PAYMENT_SUCCEEDED:
+    case KIND_PAYMENT_FAILED:
+    case KIND_PAYMENT_UNKNOWN:
+    case KIND_PAYMENT_PARKED: payment_result(node, order, message); return;
+    case KIND_ASK_AGAIN: ask_again(node, order, message); return;
+    default: UNREACHABLE("a message no order gets");
+  }
+}
+
+void model_order_start(struct sim_node *node) {
+  struct model_shop *shop = model_shop_of(node);
+  sim_node_set_memory(node, sim_arena_take(sim_world_arena(shop->world), sizeof(struct order_memory)));
+  int64_t id[MODEL_ORDERS_MAX];
+  size_t count = 0;
+  model_sync_before_recovery(node, ORDER_BOOT);
+  sqlite3_stmt *row = sim_sql_query(node, READ_ORDERS, "");
+  for (bool more = row != NULL; more; more = sim_sql_next(row)) {
+    ENSURE(count < MODEL_ORDERS_MAX);
+    id[count++] = sqlite3_column_int64(row, 0);
+  }
+  sim_sql_done(row);
+  for (size_t i = 0; i < count; i++) {
+    if (in_memory(node, id[i]) == NULL) activate(node, id[i]);
+  }
+}

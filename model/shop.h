@@ -1,0 +1,129 @@
+/* The shop: customers who order and pay, the order service, the payment service, a payment gateway. What a run of it is
+   made of, and what its files share. */
+#ifndef MODEL_SHOP_H
+#define MODEL_SHOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/design.h"
+#include "model/gateways/payment_gateway.h"
+#include "model/limits.h"
+#include "sim/sql.h"
+#include "sim/world.h"
+
+enum model_service { SERVICE_CUSTOMERS, SERVICE_ORDERS, SERVICE_PAYMENTS, SERVICE_GATEWAY, MODEL_SERVICE_COUNT };
+
+enum model_kind {
+#define KIND(id, name) KIND_##id,
+#include "model/kinds.def"
+#undef KIND
+  MODEL_KIND_COUNT
+};
+
+/* Where a message carries what. `subject` is the order, `id` the operation (or the key, towards the gateway). */
+enum model_value {
+  VALUE_PURCHASE,  /* number of the purchase, from 1 */
+  VALUE_AMOUNT,    /* minor units */
+  VALUE_CARD,      /* which card of the customer, from 1 */
+  VALUE_STATUS,    /* enum model_state, enum model_gateway_status, enum model_refusal by kind */
+  VALUE_PAYMENT,   /* the provider's payment id */
+  VALUE_OPERATION, /* towards the gateway: hash of the operation id, whatever key was sent */
+};
+
+enum model_state {
+#define STATE(id, name, words) STATE_##id,
+#include "model/states.def"
+#undef STATE
+  MODEL_STATE_COUNT
+};
+
+enum model_event {
+  EVENT_NONE,
+#define EVENT(id, name, state) EVENT_##id,
+#include "model/events.def"
+#undef EVENT
+  MODEL_EVENT_COUNT
+};
+
+enum model_refusal { REFUSAL_NONE, REFUSAL_DECLINED, REFUSAL_FAILED };
+
+/* Tables and columns that invariants read; the order is that of the schema. */
+enum { TABLE_EVENTS = 0 };
+enum { TABLE_OPERATIONS = 0, TABLE_OPEN_CASES = 1 };
+enum { EVENT_ORDER, EVENT_SEQ, EVENT_TYPE, EVENT_OPERATION, EVENT_NUMBER, EVENT_PURCHASE, EVENT_AMOUNT, EVENT_CARD, EVENT_PAYMENT, EVENT_AT };
+enum {
+  OPERATION_ID, OPERATION_ORDER, OPERATION_PURCHASE, OPERATION_CARD, OPERATION_AMOUNT, OPERATION_STATUS, OPERATION_PAYMENT, OPERATION_RESPONSE,
+  OPERATION_ATTEMPTS, OPERATION_ASKS, OPERATION_LAST_ATTEMPT, OPERATION_LAST_ERROR, OPERATION_LAST_RESULT, OPERATION_CREATED, OPERATION_UPDATED,
+  OPERATION_ACKNOWLEDGED, OPERATION_OWNER,
+};
+enum { CASE_OPERATION, CASE_ORDER, CASE_AMOUNT, CASE_LAST_RESULT, CASE_REASON, CASE_OPENED };
+
+/* What a scenario says about the shop. Lifetime: campaign. */
+struct model_config {
+  struct model_design design;
+  struct model_gateway_profile gateway;
+  int64_t purchases;     /* at most this many in a run */
+  int64_t amount_minor;
+  char currency[4];
+  int64_t request_lifetime_ns;
+  int64_t lease_ns;
+  int64_t resolve_attempts; /* polls or repeats of one operation before it is parked */
+  int64_t redeliveries_max; /* limit of redelivery_is_bounded */
+  int64_t polls_max;        /* limit of polling_is_bounded */
+  uint8_t payment_instances;
+  uint8_t order_instances;
+};
+
+struct model_facts;
+struct model_customers;
+
+/* One run. Owner: the run's arena. */
+struct model_shop {
+  const struct model_config *config;
+  struct sim_world *world;
+  struct model_gateway gateway;
+  struct model_customers *customers;
+  struct model_facts *facts;
+  uint64_t replay_noise; /* feeds replay.purity=random, from outside the run's decisions on purpose */
+};
+
+/* The services and kinds of the shop, for sim_world_create. */
+extern const struct sim_service model_services[MODEL_SERVICE_COUNT];
+extern const char *const model_kinds[MODEL_KIND_COUNT];
+const char *model_state_name(enum model_state state);
+const char *model_event_name(enum model_event event);
+
+/* Fill a setup's model part and start the workload: call between sim_world_begin and sim_world_run, with the shop made
+   by model_shop_prepare before sim_world_begin. */
+void model_shop_prepare(struct model_shop *shop, const struct model_config *config, struct sim_world *world);
+void model_shop_begin(struct model_shop *shop);
+extern const struct sim_observer model_observer;
+void model_describe(const struct sim_message *message, char *out, size_t size);
+
+static inline struct model_shop *model_shop_of(const struct sim_node *node) { return sim_world_model(sim_node_world(node)); }
+static inline const struct model_design *model_design_of(const struct sim_node *node) { return &model_shop_of(node)->config->design; }
+
+/* Commit; on failure do what journal.on_commit_error says. */
+void model_commit(struct sim_node *node, const char *step);
+/* First act of a restarted process: make durable what recovery is about to read (journal.recovery). `statement` writes
+   (instance, life) into the service's boots table. */
+void model_sync_before_recovery(struct sim_node *node, size_t statement);
+/* Order numbers: purchase p, cart c (from 1). */
+static inline int64_t model_order_number(int64_t purchase, int64_t cart) { return purchase + 100 * (cart - 1); }
+/* `order:{id}:payment`, and its successors `order:{id}:payment:2` … */
+struct sim_id model_operation_id(int64_t order, int64_t number);
+/* An amount in words: "49.99 EUR". */
+void model_amount_words(const struct model_config *config, int64_t amount_minor, char *out, size_t size);
+
+/* The parts, each in its own file. */
+void model_order_start(struct sim_node *node);
+void model_order_handle(struct sim_node *node, const struct sim_message *message);
+void model_payment_start(struct sim_node *node);
+void model_payment_handle(struct sim_node *node, const struct sim_message *message);
+void model_customer_handle(struct sim_node *node, const struct sim_message *message);
+void model_customers_begin(struct model_shop *shop);
+/* Has the customer of this purchase nothing more to do? */
+bool model_customer_done(const struct model_shop *shop, int64_t purchase);
+
+#endif

@@ -1,0 +1,23 @@
+#include "runner/names.h"
+
+#include "faults/catalogue.h"
+#include "model/design.h"
+#include "model/facts.h"
+
+static int chosen_axis;
+static int chosen_point;
+
+const char *runner_axis_name(size_t index) { return model_axes()[index].name; }
+size_t runner_axis_count(void) { return MODEL_AXIS_COUNT; }
+const char *runner_point_name(size_t index) { return fault_catalogue()->point[index].name.text; }
+size_t runner_point_count(void) { return fault_catalogue()->count; }
+const char *runner_invariant_name(size_t index) { return model_invariants[index].name; }
+size_t runner_invariant_count(void) { return MODEL_INVARIANT_COUNT; }
+const char *runner_profile_name(size_t index) { return model_gateway_profile_at(index)->name; }
+size_t runner_profile_count(void) { return model_gateway_profile_count(); }
+void runner_choices_of(int axis) { chosen_axis = axis; }
+const char *runner_choice_name(size_t index) { return model_axes()[chosen_axis].choice[index].name; }
+size_t runner_choice_count(void) { return model_axes()[chosen_axis].choice_count; }
+void runner_answers_of(int point) { chosen_point = point; }
+const char *runner_answer_name(size_t index) { return fault_catalogue()->point[chosen_point].answer[index].text; }
+size_t runner_answer_count(void) { return fault_catalogue()->point[chosen_point].answer_count; }

@@ -1,0 +1,569 @@
+/* Method. The bytes are checked (size, UTF-8) before libfyaml sees them; then a table of keys drives both reading and the
+   list that tests compare with the JSON Schema. Each error names file, line and column, and shows the line. */
+#include "runner/scenario.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <libfyaml.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "faults/catalogue.h"
+#include "runner/names.h"
+#include "runner/suggest.h"
+#include "runner/text.h"
+#include "sim/check.h"
+#include "sim/hash.h"
+
+struct reader {
+  struct runner_scenario *scenario;
+  const char *path;
+  const char *text;
+  size_t size;
+  char *error;
+  size_t error_size;
+  bool failed;
+};
+
+typedef void read_value(struct reader *reader, struct fy_node *value);
+
+struct key {
+  const char *section; /* "" at the top */
+  const char *name;
+  read_value *read;
+};
+
+/* ---- errors ---- */
+
+static void fail_at(struct reader *reader, int line, int column, const char *message) {
+  if (reader->failed) return;
+  reader->failed = true;
+  const char *start = reader->text;
+  for (int i = 1; i < line && start != NULL; i++) {
+    const char *next = memchr(start, '\n', (size_t)(reader->text + reader->size - start));
+    start = next ? next + 1 : NULL;
+  }
+  size_t line_size = 0;
+  if (start != NULL) {
+    while (start + line_size < reader->text + reader->size && start[line_size] != '\n' && line_size < 200) line_size++;
+  }
+  snprintf(reader->error, reader->error_size, "%s:%d:%d: %s\n    %.*s", reader->path, line, column, message, (int)line_size, start ? start : "");
+}
+
+static void fail_node(struct reader *reader, struct fy_node *node, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void fail_node(struct reader *reader, struct fy_node *node, const char *format, ...) {
+  char message[800];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  struct fy_token *token = node ? fy_node_get_scalar_token(node) : NULL;
+  const struct fy_mark *mark = token ? fy_token_start_mark(token) : NULL;
+  struct fy_node *parent = node;
+  while (mark == NULL && parent != NULL) { /* a mapping or sequence: the place of its first scalar */
+    struct fy_node *first = fy_node_is_mapping(parent) && fy_node_mapping_item_count(parent) > 0 ? fy_node_pair_key(fy_node_mapping_get_by_index(parent, 0))
+                            : fy_node_is_sequence(parent) && fy_node_sequence_item_count(parent) > 0 ? fy_node_sequence_get_by_index(parent, 0) : NULL;
+    token = first ? fy_node_get_scalar_token(first) : NULL;
+    mark = token ? fy_token_start_mark(token) : NULL;
+    parent = first;
+  }
+  fail_at(reader, mark ? mark->line + 1 : 1, mark ? mark->column + 1 : 1, message);
+}
+
+/* ---- scalars ---- */
+
+/* A scalar's text, copied into `out`; fails on anything else. */
+static bool scalar(struct reader *reader, struct fy_node *node, char *out, size_t size, const char *what) {
+  size_t length = 0;
+  const char *text = node && fy_node_is_scalar(node) ? fy_node_get_scalar(node, &length) : NULL;
+  if (text == NULL || length == 0) {
+    fail_node(reader, node, "%s is expected here", what);
+    return false;
+  }
+  if (length >= size) {
+    fail_node(reader, node, "%s is at most %zu bytes long", what, size - 1);
+    return false;
+  }
+  memcpy(out, text, length);
+  out[length] = '\0';
+  return true;
+}
+
+static int64_t whole_number(struct reader *reader, struct fy_node *node, int64_t least, int64_t most) {
+  char text[40];
+  int64_t number = 0;
+  if (!scalar(reader, node, text, sizeof text, "a whole number")) return least;
+  if (!runner_text_integer(text, &number)) fail_node(reader, node, "\"%s\" is not a whole number", text);
+  else if (number < least || number > most) fail_node(reader, node, "%s is out of range: %" PRId64 " to %" PRId64, text, least, most);
+  return number;
+}
+
+static int64_t duration(struct reader *reader, struct fy_node *node, int64_t least_ns, int64_t most_ns) {
+  char text[40];
+  int64_t ns = least_ns;
+  if (!scalar(reader, node, text, sizeof text, "a duration such as 250ms, 10m or 7d")) return least_ns;
+  const char *reason = runner_text_duration(text, &ns);
+  char least[40], most[40];
+  runner_text_duration_words(least_ns, least, sizeof least);
+  runner_text_duration_words(most_ns, most, sizeof most);
+  if (reason != NULL) fail_node(reader, node, "\"%s\": %s", text, reason);
+  else if (ns < least_ns || ns > most_ns) fail_node(reader, node, "%s is out of range: %s to %s", text, least, most);
+  return ns;
+}
+
+static bool boolean(struct reader *reader, struct fy_node *node) {
+  char text[16];
+  if (!scalar(reader, node, text, sizeof text, "true or false")) return false;
+  if (strcmp(text, "true") == 0) return true;
+  if (strcmp(text, "false") != 0) fail_node(reader, node, "\"%s\": true or false is expected here", text);
+  return false;
+}
+
+static struct sim_odds odds(struct reader *reader, struct fy_node *node) {
+  char text[40];
+  struct sim_odds value = {0};
+  if (!scalar(reader, node, text, sizeof text, "odds such as 1/50 or 0.02")) return value;
+  const char *reason = runner_text_odds(text, &value);
+  if (reason != NULL) fail_node(reader, node, "\"%s\": %s", text, reason);
+  return value;
+}
+
+/* ---- values of the top level ---- */
+
+#define SCENARIO (reader->scenario)
+
+static void read_name(struct reader *reader, struct fy_node *value) {
+  if (!scalar(reader, value, SCENARIO->name, sizeof SCENARIO->name, "the scenario's name")) return;
+  for (const char *c = SCENARIO->name; *c != '\0'; c++) {
+    if ((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '-' || *c == '.' || *c == '_') continue;
+    fail_node(reader, value, "a scenario's name is made of a-z, 0-9, '-', '_' and '.'");
+  }
+}
+
+static void read_about(struct reader *reader, struct fy_node *value) {
+  char text[2000];
+  if (!scalar(reader, value, text, sizeof text, "a text")) return;
+  free(SCENARIO->about);
+  SCENARIO->about = strdup(text);
+}
+
+static void read_seeds(struct reader *reader, struct fy_node *value) { SCENARIO->seeds = whole_number(reader, value, 1, 1000000000); }
+static void read_orders(struct reader *reader, struct fy_node *value) { SCENARIO->config.purchases = whole_number(reader, value, 1, MODEL_PURCHASES_MAX); }
+
+static void read_amount(struct reader *reader, struct fy_node *value) {
+  char text[40];
+  if (!scalar(reader, value, text, sizeof text, "an amount such as \"4999 EUR\"")) return;
+  char *space = strchr(text, ' ');
+  int64_t amount = 0;
+  if (space != NULL) *space++ = '\0';
+  bool currency = space != NULL && strlen(space) == 3 && strspn(space, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == 3;
+  if (!currency || !runner_text_integer(text, &amount) || amount < 1 || amount > 100000000) {
+    fail_node(reader, value, "an amount is whole minor units and a currency, such as \"4999 EUR\", from 1 to 100000000");
+    return;
+  }
+  SCENARIO->config.amount_minor = amount;
+  memcpy(SCENARIO->config.currency, space, 4);
+}
+
+static void read_request_lifetime(struct reader *reader, struct fy_node *value) { SCENARIO->config.request_lifetime_ns = duration(reader, value, SIM_SECOND, 30 * SIM_DAY); }
+static void read_lease(struct reader *reader, struct fy_node *value) { SCENARIO->config.lease_ns = duration(reader, value, SIM_SECOND, SIM_DAY); }
+static void read_retry_window(struct reader *reader, struct fy_node *value) { SCENARIO->setup.retry_window_ns = duration(reader, value, SIM_MINUTE, 30 * SIM_DAY); }
+static void read_dedup_retention(struct reader *reader, struct fy_node *value) { SCENARIO->setup.dedup_retention_ns = duration(reader, value, SIM_MINUTE, 60 * SIM_DAY); }
+static void read_faults_until(struct reader *reader, struct fy_node *value) { SCENARIO->setup.faults_until_ns = duration(reader, value, 0, 90 * SIM_DAY); }
+static void read_resolve_within(struct reader *reader, struct fy_node *value) { SCENARIO->setup.resolve_within_ns = duration(reader, value, SIM_MINUTE, 365 * SIM_DAY); }
+static void read_resolve_attempts(struct reader *reader, struct fy_node *value) { SCENARIO->config.resolve_attempts = whole_number(reader, value, 2, 100); }
+static void read_masked_by(struct reader *reader, struct fy_node *value) { scalar(reader, value, SCENARIO->masked_by, sizeof SCENARIO->masked_by, "the guard's name"); }
+static void read_reopen(struct reader *reader, struct fy_node *value) { SCENARIO->setup.reopen_at_crash = boolean(reader, value); }
+
+/* ---- sections ---- */
+
+static uint64_t invariant_list(struct reader *reader, struct fy_node *value) {
+  uint64_t mask = 0;
+  if (!fy_node_is_sequence(value)) {
+    fail_node(reader, value, "a list of invariants is expected here");
+    return 0;
+  }
+  void *iterator = NULL;
+  struct fy_node *item;
+  while ((item = fy_node_sequence_iterate(value, &iterator)) != NULL) {
+    char text[80], hint[120];
+    if (!scalar(reader, item, text, sizeof text, "an invariant's name")) return 0;
+    int index = model_invariant_find(text);
+    runner_suggest_words(hint, sizeof hint, text, runner_invariant_name, runner_invariant_count());
+    if (index < 0) fail_node(reader, item, "unknown invariant \"%s\"%s", text, hint);
+    else mask |= UINT64_C(1) << index;
+  }
+  return mask;
+}
+
+static void read_must_exercise(struct reader *reader, struct fy_node *value) {
+  SCENARIO->must_exercise = invariant_list(reader, value);
+  SCENARIO->has_must_exercise = true;
+}
+
+static void read_violates(struct reader *reader, struct fy_node *value) { SCENARIO->expect.violates = invariant_list(reader, value); }
+static void read_violates_any(struct reader *reader, struct fy_node *value) { SCENARIO->expect.violates_any = invariant_list(reader, value); }
+static void read_may(struct reader *reader, struct fy_node *value) { SCENARIO->expect.may = invariant_list(reader, value); }
+static void read_order_instances(struct reader *reader, struct fy_node *value) { SCENARIO->config.order_instances = (uint8_t)whole_number(reader, value, 1, SIM_INSTANCES_MAX); }
+static void read_payment_instances(struct reader *reader, struct fy_node *value) { SCENARIO->config.payment_instances = (uint8_t)whole_number(reader, value, 1, SIM_INSTANCES_MAX); }
+static void read_redeliveries(struct reader *reader, struct fy_node *value) { SCENARIO->config.redeliveries_max = whole_number(reader, value, 1, 10000); }
+static void read_polls(struct reader *reader, struct fy_node *value) { SCENARIO->config.polls_max = whole_number(reader, value, 1, 10000); }
+
+static void read_profile(struct reader *reader, struct fy_node *value) {
+  char text[40], error[RUNNER_ERROR_SIZE];
+  if (!scalar(reader, value, text, sizeof text, "a profile's name")) return;
+  if (!runner_scenario_gateway(SCENARIO, text, error, sizeof error)) fail_node(reader, value, "%s", error);
+}
+
+static void read_key_retention(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.key_retention_ns = duration(reader, value, SIM_MINUTE, 365 * SIM_DAY); }
+static void read_look_up_lag(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.look_up_lag_ns = duration(reader, value, 0, SIM_DAY); }
+static void read_stores_errors(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.stores_errors = boolean(reader, value); }
+
+static void read_other_parameters(struct reader *reader, struct fy_node *value) {
+  char text[40];
+  if (!scalar(reader, value, text, sizeof text, "refused or ignored")) return;
+  if (strcmp(text, "refused") == 0) SCENARIO->config.gateway.other_parameters = MODEL_OTHER_REFUSED;
+  else if (strcmp(text, "ignored") == 0) SCENARIO->config.gateway.other_parameters = MODEL_OTHER_IGNORED;
+  else fail_node(reader, value, "\"%s\": refused or ignored is expected here", text);
+}
+
+static void read_design(struct reader *reader, struct fy_node *value) {
+  if (!fy_node_is_mapping(value)) {
+    fail_node(reader, value, "a design maps axes to choices, such as {payment.key: fresh}");
+    return;
+  }
+  void *iterator = NULL;
+  struct fy_node_pair *pair;
+  while ((pair = fy_node_mapping_iterate(value, &iterator)) != NULL && !reader->failed) {
+    char axis[60], choice[60], assignment[124], error[RUNNER_ERROR_SIZE];
+    if (!scalar(reader, fy_node_pair_key(pair), axis, sizeof axis, "an axis") || !scalar(reader, fy_node_pair_value(pair), choice, sizeof choice, "a choice")) return;
+    snprintf(assignment, sizeof assignment, "%s=%s", axis, choice);
+    if (runner_scenario_set(SCENARIO, assignment, error, sizeof error)) continue;
+    fail_node(reader, model_axis_find(axis) < 0 ? fy_node_pair_key(pair) : fy_node_pair_value(pair), "%s", error);
+  }
+}
+
+/* {answer: odds, …} or "off" for one point. */
+static void read_point(struct reader *reader, struct fy_node *value, const struct sim_point *point) {
+  struct sim_plan *plan = &SCENARIO->plan;
+  if (fy_node_is_scalar(value)) {
+    char text[16];
+    if (!scalar(reader, value, text, sizeof text, "\"off\", or answers with odds")) return;
+    if (strcmp(text, "off") != 0) {
+      fail_node(reader, value, "\"%s\": \"off\", or answers with odds, are expected here", text);
+      return;
+    }
+    memset(plan->odds[point->index], 0, sizeof plan->odds[point->index]);
+    plan->explored[point->index] = 0;
+    return;
+  }
+  void *iterator = NULL;
+  struct fy_node_pair *pair;
+  while ((pair = fy_node_mapping_iterate(value, &iterator)) != NULL && !reader->failed) {
+    char text[60], hint[120];
+    if (!scalar(reader, fy_node_pair_key(pair), text, sizeof text, "an answer")) return;
+    int answer = 0;
+    for (int a = 1; a < point->answer_count; a++) {
+      if (strcmp(point->answer[a].text, text) == 0) answer = a;
+    }
+    runner_answers_of(point->index);
+    runner_suggest_words(hint, sizeof hint, text, runner_answer_name, runner_answer_count());
+    if (answer == 0) {
+      fail_node(reader, fy_node_pair_key(pair), "fault point %s has no answer \"%s\"%s", point->name.text, text, hint);
+      return;
+    }
+    struct sim_odds value_odds = odds(reader, fy_node_pair_value(pair));
+    plan->odds[point->index][answer] = value_odds;
+    if (value_odds.denominator != 0) plan->explored[point->index] |= (uint8_t)(1U << answer);
+    else plan->explored[point->index] &= (uint8_t)~(1U << answer);
+  }
+}
+
+static void read_base(struct reader *reader, struct fy_node *value) {
+  char text[16];
+  if (!scalar(reader, value, text, sizeof text, "default or quiet")) return;
+  if (strcmp(text, "default") == 0) fault_plan_default(&SCENARIO->plan);
+  else if (strcmp(text, "quiet") == 0) fault_plan_quiet(&SCENARIO->plan);
+  else fail_node(reader, value, "\"%s\": default or quiet is expected here", text);
+}
+
+static void read_faults(struct reader *reader, struct fy_node *value) {
+  if (fy_node_is_scalar(value)) {
+    read_base(reader, value);
+    return;
+  }
+  void *iterator = NULL;
+  struct fy_node_pair *pair;
+  while ((pair = fy_node_mapping_iterate(value, &iterator)) != NULL && !reader->failed) {
+    char name[60], hint[120];
+    if (!scalar(reader, fy_node_pair_key(pair), name, sizeof name, "a fault point")) return;
+    if (strcmp(name, "base") == 0) {
+      read_base(reader, fy_node_pair_value(pair));
+      continue;
+    }
+    if (strcmp(name, "swarm") == 0) {
+      SCENARIO->plan.swarm = boolean(reader, fy_node_pair_value(pair));
+      continue;
+    }
+    const struct sim_point *point = sim_catalogue_find(fault_catalogue(), name);
+    runner_suggest_words(hint, sizeof hint, name, runner_point_name, runner_point_count());
+    if (point == NULL) fail_node(reader, fy_node_pair_key(pair), "unknown fault point \"%s\"%s", name, hint);
+    else read_point(reader, fy_node_pair_value(pair), point);
+  }
+}
+
+static void read_section(struct reader *reader, struct fy_node *value, const char *section);
+static void read_gateway(struct reader *reader, struct fy_node *value) {
+  if (fy_node_is_scalar(value)) read_profile(reader, value);
+  else read_section(reader, value, "gateway");
+}
+static void read_instances(struct reader *reader, struct fy_node *value) { read_section(reader, value, "instances"); }
+static void read_limits(struct reader *reader, struct fy_node *value) { read_section(reader, value, "limits"); }
+static void read_expect(struct reader *reader, struct fy_node *value) {
+  SCENARIO->expect.known_bad = true;
+  read_section(reader, value, "expect");
+}
+
+static const struct key keys[] = {
+    {"", "scenario", read_name},
+    {"", "about", read_about},
+    {"", "seeds", read_seeds},
+    {"", "orders", read_orders},
+    {"", "amount", read_amount},
+    {"", "instances", read_instances},
+    {"", "gateway", read_gateway},
+    {"", "design", read_design},
+    {"", "faults", read_faults},
+    {"", "request_lifetime", read_request_lifetime},
+    {"", "lease", read_lease},
+    {"", "retry_window", read_retry_window},
+    {"", "dedup_retention", read_dedup_retention},
+    {"", "faults_until", read_faults_until},
+    {"", "resolve_within", read_resolve_within},
+    {"", "resolve_attempts", read_resolve_attempts},
+    {"", "reopen_at_crash", read_reopen},
+    {"", "limits", read_limits},
+    {"", "must_exercise", read_must_exercise},
+    {"", "expect", read_expect},
+    {"", "masked_by", read_masked_by},
+    {"instances", "orders", read_order_instances},
+    {"instances", "payments", read_payment_instances},
+    {"gateway", "profile", read_profile},
+    {"gateway", "key_retention", read_key_retention},
+    {"gateway", "look_up_lag", read_look_up_lag},
+    {"gateway", "stores_errors", read_stores_errors},
+    {"gateway", "other_parameters", read_other_parameters},
+    {"limits", "redeliveries", read_redeliveries},
+    {"limits", "polls", read_polls},
+    {"expect", "violates", read_violates},
+    {"expect", "violates_any", read_violates_any},
+    {"expect", "may", read_may},
+};
+enum { KEY_COUNT = sizeof keys / sizeof keys[0] };
+
+const char *runner_scenario_key(size_t index) {
+  static char text[80];
+  if (index >= KEY_COUNT) return NULL;
+  snprintf(text, sizeof text, "%s%s%s", keys[index].section, keys[index].section[0] ? "." : "", keys[index].name);
+  return text;
+}
+
+static const char *section_for_hint;
+static const char *key_in_section(size_t index) {
+  for (size_t i = 0; i < KEY_COUNT; i++) {
+    if (strcmp(keys[i].section, section_for_hint) == 0 && index-- == 0) return keys[i].name;
+  }
+  return "";
+}
+
+static size_t keys_in_section(void) {
+  size_t count = 0;
+  for (size_t i = 0; i < KEY_COUNT; i++) count += strcmp(keys[i].section, section_for_hint) == 0;
+  return count;
+}
+
+static void read_section(struct reader *reader, struct fy_node *value, const char *section) {
+  if (value == NULL || !fy_node_is_mapping(value)) {
+    fail_node(reader, value, "\"%s\" is a mapping of keys to values", section[0] ? section : "a scenario");
+    return;
+  }
+  void *iterator = NULL;
+  struct fy_node_pair *pair;
+  /* The profile is read first: other keys of the section change single values of it. */
+  if (strcmp(section, "gateway") == 0) {
+    struct fy_node *profile = fy_node_mapping_lookup_by_string(value, "profile", (size_t)-1);
+    if (profile != NULL) read_profile(reader, profile);
+  }
+  while ((pair = fy_node_mapping_iterate(value, &iterator)) != NULL && !reader->failed) {
+    char name[60], hint[120];
+    if (!scalar(reader, fy_node_pair_key(pair), name, sizeof name, "a key")) return;
+    const struct key *key = NULL;
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+      if (strcmp(keys[i].section, section) == 0 && strcmp(keys[i].name, name) == 0) key = &keys[i];
+    }
+    section_for_hint = section;
+    runner_suggest_words(hint, sizeof hint, name, key_in_section, keys_in_section());
+    if (key == NULL) fail_node(reader, fy_node_pair_key(pair), "unknown key \"%s\"%s%s%s", name, section[0] ? " in " : "", section, hint);
+    else if (key->read != read_profile || strcmp(section, "gateway") != 0) key->read(reader, fy_node_pair_value(pair));
+  }
+}
+
+/* ---- the whole ---- */
+
+static void set_defaults(struct runner_scenario *scenario) {
+  scenario->seeds = 2000;
+  scenario->config = (struct model_config){.purchases = 1,
+                                           .amount_minor = 4999,
+                                           .currency = "EUR",
+                                           .gateway = *model_gateway_profile_find("ideal"),
+                                           .request_lifetime_ns = 10 * SIM_MINUTE,
+                                           .lease_ns = SIM_MINUTE,
+                                           .resolve_attempts = 12,
+                                           .redeliveries_max = 24,
+                                           .polls_max = 16,
+                                           .order_instances = 1,
+                                           .payment_instances = 1};
+  scenario->setup.retry_window_ns = 2 * SIM_DAY;
+  scenario->setup.dedup_retention_ns = 7 * SIM_DAY;
+  scenario->setup.faults_until_ns = 10 * SIM_DAY;
+  scenario->setup.resolve_within_ns = 30 * SIM_DAY;
+  fault_plan_default(&scenario->plan);
+}
+
+void runner_scenario_settle(struct runner_scenario *scenario) {
+  struct sim_setup *setup = &scenario->setup;
+  const struct model_config *config = &scenario->config;
+  setup->scenario = scenario->name;
+  setup->scenario_seed = sim_hash_text(scenario->name);
+  setup->instance_count[SERVICE_CUSTOMERS] = 1;
+  setup->instance_count[SERVICE_GATEWAY] = 1;
+  setup->instance_count[SERVICE_ORDERS] = config->order_instances;
+  setup->instance_count[SERVICE_PAYMENTS] = config->payment_instances;
+  setup->durability = (enum sim_durability)config->design.choice[AXIS_JOURNAL_DURABILITY];
+  setup->request_lifetime_ns = config->request_lifetime_ns;
+  setup->lease_ns = config->lease_ns;
+}
+
+static void check_whole(struct reader *reader, struct fy_node *root) {
+  const struct model_config *config = &SCENARIO->config;
+  if (reader->failed) return;
+  if (SCENARIO->name[0] == '\0') fail_node(reader, root, "the key \"scenario\" (its name) is missing");
+  if (config->gateway.takes_keys && config->request_lifetime_ns >= config->gateway.key_retention_ns)
+    fail_node(reader, root, "request_lifetime reaches the gateway's key retention: a late request would run again under a forgotten key, and no client can prevent it");
+  if (SCENARIO->expect.known_bad && (SCENARIO->expect.violates | SCENARIO->expect.violates_any) == 0 && SCENARIO->expect.may == 0)
+    fail_node(reader, root, "\"expect\" names no invariant");
+}
+
+static struct fy_document *build(struct reader *reader) {
+  struct fy_diag *diag = fy_diag_create(NULL);
+  fy_diag_set_collect_errors(diag, true);
+  struct fy_parse_cfg config = {.flags = FYPCF_QUIET, .diag = diag};
+  struct fy_document *document = fy_document_build_from_string(&config, reader->text, reader->size);
+  if (document == NULL) {
+    void *iterator = NULL;
+    struct fy_diag_error *error = fy_diag_errors_iterate(diag, &iterator);
+    fail_at(reader, error ? error->line : 1, error ? error->column : 1, error && error->msg ? error->msg : "this is not YAML");
+  }
+  fy_diag_destroy(diag);
+  return document;
+}
+
+struct runner_scenario *runner_scenario_parse(const char *path, const char *text, size_t size, char *error_out, size_t error_size) {
+  struct runner_scenario *scenario = calloc(1, sizeof *scenario);
+  ENSURE(scenario != NULL);
+  struct reader reader = {.scenario = scenario, .path = path, .text = text, .size = size, .error = error_out, .error_size = error_size};
+  snprintf(scenario->path, sizeof scenario->path, "%s", path);
+  set_defaults(scenario);
+  size_t bad_at = 0;
+  if (size > RUNNER_SCENARIO_SIZE_MAX) {
+    snprintf(error_out, error_size, "%s: larger than 1 MiB: not a scenario", path);
+    reader.failed = true;
+  } else if (!runner_text_utf8(text, size, &bad_at)) {
+    int line = 1;
+    size_t line_start = 0;
+    for (size_t i = 0; i < bad_at; i++) {
+      if (text[i] != '\n') continue;
+      line++;
+      line_start = i + 1;
+    }
+    snprintf(error_out, error_size, "%s:%d:%zu: not UTF-8", path, line, bad_at - line_start + 1);
+    reader.failed = true;
+  } else if (strnlen(text, size) < size) {
+    snprintf(error_out, error_size, "%s: holds a NUL byte: not a scenario", path);
+    reader.failed = true;
+  } else {
+    struct fy_document *document = build(&reader);
+    if (document != NULL) {
+      struct fy_node *root = fy_document_root(document);
+      if (root == NULL) fail_at(&reader, 1, 1, "the file is empty");
+      else read_section(&reader, root, "");
+      check_whole(&reader, root);
+      fy_document_destroy(document);
+    }
+  }
+  if (reader.failed) {
+    runner_scenario_free(scenario);
+    return NULL;
+  }
+  scenario->hash = sim_hash_bytes(text, size);
+  scenario->text = strndup(text, size);
+  runner_scenario_settle(scenario);
+  return scenario;
+}
+
+struct runner_scenario *runner_scenario_read(const char *path, char *error_out, size_t error_size) {
+  size_t size = 0;
+  char *text = runner_text_read_file(path, RUNNER_SCENARIO_SIZE_MAX, &size, error_out, error_size);
+  if (text == NULL) return NULL;
+  struct runner_scenario *scenario = runner_scenario_parse(path, text, size, error_out, error_size);
+  free(text);
+  return scenario;
+}
+
+void runner_scenario_free(struct runner_scenario *scenario) {
+  if (scenario == NULL) return;
+  free(scenario->about);
+  free(scenario->text);
+  free(scenario);
+}
+
+bool runner_scenario_set(struct runner_scenario *scenario, const char *assignment, char *error_out, size_t error_size) {
+  char axis_name[80], hint[120];
+  const char *equals = strchr(assignment, '=');
+  if (equals == NULL || equals == assignment || (size_t)(equals - assignment) >= sizeof axis_name) {
+    snprintf(error_out, error_size, "\"%s\": AXIS=CHOICE is expected, such as payment.key=fresh", assignment);
+    return false;
+  }
+  memcpy(axis_name, assignment, (size_t)(equals - assignment));
+  axis_name[equals - assignment] = '\0';
+  int axis = model_axis_find(axis_name);
+  if (axis < 0) {
+    runner_suggest_words(hint, sizeof hint, axis_name, runner_axis_name, runner_axis_count());
+    snprintf(error_out, error_size, "unknown axis \"%s\"%s", axis_name, hint);
+    return false;
+  }
+  int choice = model_choice_find(axis, equals + 1);
+  if (choice < 0) {
+    runner_choices_of(axis);
+    runner_suggest_words(hint, sizeof hint, equals + 1, runner_choice_name, runner_choice_count());
+    snprintf(error_out, error_size, "axis %s has no choice \"%s\"%s", axis_name, equals + 1, hint);
+    return false;
+  }
+  scenario->config.design.choice[axis] = (uint8_t)choice;
+  runner_scenario_settle(scenario);
+  return true;
+}
+
+bool runner_scenario_gateway(struct runner_scenario *scenario, const char *name, char *error_out, size_t error_size) {
+  const struct model_gateway_profile *profile = model_gateway_profile_find(name);
+  if (profile == NULL) {
+    char hint[120];
+    runner_suggest_words(hint, sizeof hint, name, runner_profile_name, runner_profile_count());
+    snprintf(error_out, error_size, "unknown gateway profile \"%s\"%s", name, hint);
+    return false;
+  }
+  scenario->config.gateway = *profile;
+  return true;
+}

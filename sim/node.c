@@ -1,0 +1,353 @@
+/* Nodes: booting, handlers on fibers, mailboxes of actors, gaps, crashes, pauses, timers. */
+#include <string.h>
+
+#include "sim/check.h"
+#include "sim/internal.h"
+
+enum { GAP_YIELD = 1, GAP_CRASH, GAP_PAUSE, GAP_PAUSE_DAYS };
+enum { RESTART_HOURS = 1, RESTART_DAYS, RESTART_RESTORED };
+/* Messages sent by later lives of a node count their tries from 100 a life, so that addresses rarely repeat. */
+enum { TRIES_OF_A_LIFE = 100 };
+
+static const int64_t RESTART_SECONDS_NS = 5 * SIM_SECOND;
+static const int64_t RESTART_HOURS_NS = 3 * SIM_HOUR;
+static const int64_t RESTART_DAYS_NS = 3 * SIM_DAY;
+static const int64_t PAUSE_DAYS_NS = 3 * SIM_DAY;
+
+struct sim_world *sim_node_world(const struct sim_node *node) { return node->world; }
+size_t sim_node_service(const struct sim_node *node) { return node->service_index; }
+size_t sim_node_instance(const struct sim_node *node) { return node->instance; }
+const char *sim_node_name(const struct sim_node *node) { return node->name.text; }
+uint32_t sim_node_life(const struct sim_node *node) { return node->life; }
+bool sim_node_up(const struct sim_node *node) { return node->up; }
+void *sim_node_memory(const struct sim_node *node) { return node->memory; }
+void sim_node_set_memory(struct sim_node *node, void *memory) { node->memory = memory; }
+
+static bool something_due_now(struct sim_world *world) {
+  const struct sim_queue_item *next = sim_world__next(world);
+  return next != NULL && next->time_ns <= world->now_ns;
+}
+
+void sim_node__block(struct sim_node *node) {
+  struct sim_world *world = node->world;
+  struct sim_task *task = world->current;
+  world->current = NULL;
+  sim_fiber_block(world->fibers);
+  world->current = task;
+}
+
+void sim_node__wait(struct sim_node *node, int64_t delay_ns) {
+  struct sim_world *world = node->world;
+  struct sim_event *event = sim_world__event(world, SIM_EVENT_RESUME);
+  event->node = node;
+  event->life = node->life;
+  event->task = world->current;
+  sim_world__push(world, world->now_ns + delay_ns, event);
+  sim_node__block(node);
+}
+
+void sim_sleep(struct sim_node *node, int64_t delay_ns) { sim_node__wait(node, delay_ns); }
+
+static void pause_node(struct sim_node *node, int64_t duration_ns) {
+  struct sim_world *world = node->world;
+  node->paused_until_ns = world->now_ns + duration_ns;
+  world->counters.pauses++;
+  sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_PAUSE, node->name.hash, (uint64_t)(duration_ns >= PAUSE_DAYS_NS), 0);
+  sim_tell(world, node->name.text, "FREEZES here for %s and will wake as if nothing had happened", duration_ns >= PAUSE_DAYS_NS ? "days" : "longer than any lease");
+  sim_node__wait(node, duration_ns);
+}
+
+void sim_node__gap(struct sim_node *node, const char *step) {
+  struct sim_world *world = node->world;
+  if (node->service->outside) return;
+  struct sim_task *task = world->current;
+  REQUIRE(task != NULL && !task->in_transaction);
+  task->subject.step = step;
+  uint8_t offered = 1U << GAP_CRASH;
+  /* A process frozen inside a transaction would hold its lock for days: another fault than this one, and not modelled. */
+  if (node->transaction_owner == NULL) offered |= (1U << GAP_PAUSE) | (1U << GAP_PAUSE_DAYS);
+  if (something_due_now(world)) offered |= 1U << GAP_YIELD;
+  int answer = sim_world__ask(world, world->point.gap, &task->subject, offered);
+  if (answer == 0) return;
+  if (answer == GAP_CRASH) {
+    sim_tell(world, node->name.text, "CRASHES after \"%s\"", step);
+    sim_node__crash_self(node, SIM_CRASH_NODE, SIM_FATE_KEPT, 0);
+  }
+  if (answer == GAP_PAUSE) pause_node(node, 2 * world->setup->lease_ns);
+  else if (answer == GAP_PAUSE_DAYS) pause_node(node, PAUSE_DAYS_NS);
+  else sim_node__wait(node, 0);
+}
+
+_Noreturn void sim_node__crash_self(struct sim_node *node, enum sim_crash_kind kind, enum sim_fate fate, uint64_t die) {
+  struct sim_world *world = node->world;
+  REQUIRE(world->current != NULL && world->current->node == node);
+  world->crash = kind;
+  world->crash_node = node;
+  world->crash_fate = fate;
+  world->crash_die = die;
+  sim_fiber_exit(world->fibers);
+}
+
+void sim_node_stop(struct sim_node *node) {
+  sim_tell(node->world, node->name.text, "stops itself: what its last commit did is unknown");
+  sim_node__crash_self(node, SIM_CRASH_NODE, SIM_FATE_KEPT, 0);
+}
+
+static bool other_instance_up(const struct sim_node *node) {
+  for (size_t i = 0; i < SIM_INSTANCES_MAX; i++) {
+    const struct sim_node *other = &node->world->node[node->service_index][i];
+    if (other != node && other->up) return true;
+  }
+  return false;
+}
+
+/* Take a node down: its fibers, timers, mailboxes and memory are gone; its restart is a decision. */
+static void take_down(struct sim_node *node) {
+  struct sim_world *world = node->world;
+  struct sim_observer const *observer = world->setup->observer;
+  while (node->task_count > 0) {
+    struct sim_task *task = node->task[--node->task_count];
+    if (task->fiber != NULL) sim_fiber_kill(world->fibers, task->fiber);
+  }
+  node->up = false;
+  node->memory = NULL;
+  node->mailbox_count = 0;
+  node->inbox_first = node->inbox_last = NULL;
+  node->transaction_owner = NULL;
+  node->paused_until_ns = 0;
+  world->counters.crashes++;
+  sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_CRASH, node->name.hash, node->life, 0);
+  if (observer != NULL && observer->crashed != NULL) observer->crashed(node);
+}
+
+static void plan_restart(struct sim_node *node) {
+  struct sim_world *world = node->world;
+  struct sim_subject subject = {.who = &node->name, .life = node->life, .step = "down"};
+  uint8_t offered = (1U << RESTART_HOURS) | (1U << RESTART_DAYS);
+  if (world->database[node->service_index].storage != NULL && !other_instance_up(node)) offered |= 1U << RESTART_RESTORED;
+  int answer = sim_world__ask(world, world->point.restart, &subject, offered);
+  int64_t delay_ns = answer == RESTART_DAYS ? RESTART_DAYS_NS : answer == RESTART_HOURS ? RESTART_HOURS_NS : RESTART_SECONDS_NS;
+  if (answer == RESTART_RESTORED) {
+    sim_sql__restore(world, node->service_index);
+    world->counters.restores++;
+    sim_tell(world, node->name.text, "has its database set back to an older copy");
+  }
+  struct sim_event *event = sim_world__event(world, SIM_EVENT_BOOT);
+  event->node = node;
+  node->boot = event;
+  sim_world__push(world, world->now_ns + delay_ns, event);
+}
+
+/* Carry out the crash that the fiber which just ended itself asked for. */
+static void carry_out_crash(struct sim_world *world) {
+  enum sim_crash_kind kind = world->crash;
+  struct sim_node *node = world->crash_node;
+  world->crash = SIM_CRASH_NONE;
+  if (kind == SIM_CRASH_NODE) {
+    take_down(node);
+    if (node->connection != NULL) sim_sql__crash_connection(node, !other_instance_up(node));
+    plan_restart(node);
+    return;
+  }
+  world->counters.power_losses++;
+  sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_POWER_LOSS, world->service_name[node->service_index].hash, (uint64_t)world->crash_fate, 0);
+  struct sim_node *down[SIM_INSTANCES_MAX];
+  size_t down_count = 0;
+  for (size_t i = 0; i < SIM_INSTANCES_MAX; i++) {
+    struct sim_node *each = &world->node[node->service_index][i];
+    if (!each->up) continue;
+    take_down(each);
+    down[down_count++] = each;
+  }
+  sim_sql__power_loss(world, node->service_index, world->crash_fate, world->crash_die);
+  for (size_t i = 0; i < down_count; i++) plan_restart(down[i]);
+}
+
+static struct sim_mailbox *mailbox_of(struct sim_node *node, int64_t subject) {
+  for (size_t i = 0; i < node->mailbox_count; i++) {
+    if (node->mailbox[i].subject == subject) return &node->mailbox[i];
+  }
+  ENSURE(node->mailbox_count < SIM_MAILBOXES_MAX);
+  struct sim_mailbox *mailbox = &node->mailbox[node->mailbox_count++];
+  *mailbox = (struct sim_mailbox){.subject = subject};
+  return mailbox;
+}
+
+static struct sim_letter *letter_of(struct sim_node *node, const struct sim_message *message) {
+  struct sim_letter *letter = sim_arena_take(&node->world->arena, sizeof *letter);
+  letter->message = *message;
+  return letter;
+}
+
+static void append(struct sim_letter **first, struct sim_letter **last, struct sim_letter *letter) {
+  if (*first == NULL) *first = letter;
+  else (*last)->next = letter;
+  *last = letter;
+}
+
+static void task_body(void *argument) {
+  struct sim_task *task = argument;
+  struct sim_node *node = task->node;
+  if (task->booting) {
+    if (node->life > 1 && node->connection != NULL) {
+      sim_sql__check_durable(node);
+      const struct sim_observer *observer = node->world->setup->observer;
+      if (observer != NULL && observer->recovered != NULL) observer->recovered(node);
+    }
+    if (node->service->start != NULL) node->service->start(node);
+    return;
+  }
+  sim_node__gap(node, "received");
+  node->service->handle(node, &task->message);
+}
+
+static void start_task(struct sim_node *node, const struct sim_message *message, bool booting) {
+  struct sim_world *world = node->world;
+  struct sim_task *task = sim_arena_take(&world->arena, sizeof *task);
+  task->node = node;
+  task->life = node->life;
+  task->booting = booting;
+  task->subject = (struct sim_subject){.who = &node->name, .life = node->life};
+  if (message != NULL) {
+    task->message = *message;
+    task->subject.what = &world->kind[message->kind];
+    task->subject.id = &task->message.id;
+    task->subject.attempt = message->attempt + (message->from_life > 1 ? (message->from_life - 1) * TRIES_OF_A_LIFE : 0);
+  }
+  ENSURE(node->task_count < SIM_FIBERS_MAX);
+  node->task[node->task_count++] = task;
+  sim_node__run_task(task);
+}
+
+static void forget_task(struct sim_node *node, const struct sim_task *task) {
+  for (size_t i = 0; i < node->task_count; i++) {
+    if (node->task[i] != task) continue;
+    memmove(&node->task[i], &node->task[i + 1], (node->task_count - i - 1) * sizeof node->task[0]);
+    node->task_count--;
+    return;
+  }
+}
+
+static void boot_ended(struct sim_node *node) {
+  node->starting = false;
+  struct sim_letter *letter = node->inbox_first;
+  uint32_t life = node->life;
+  node->inbox_first = node->inbox_last = NULL;
+  for (; letter != NULL && node->up && node->life == life; letter = letter->next) sim_node__handle(node, &letter->message);
+}
+
+/* A task ended by itself: let its mailbox go on with the next letter. */
+static void task_ended(struct sim_task *task) {
+  struct sim_node *node = task->node;
+  ENSURE(!task->in_transaction);
+  forget_task(node, task);
+  if (task->booting) {
+    boot_ended(node);
+    return;
+  }
+  if (!node->service->actor) return;
+  struct sim_mailbox *mailbox = mailbox_of(node, task->message.subject);
+  mailbox->busy = false;
+  struct sim_letter *letter = mailbox->first;
+  if (letter == NULL) return;
+  mailbox->first = letter->next;
+  mailbox->busy = true;
+  start_task(node, &letter->message, false);
+}
+
+/* What follows when control is back from a fiber. */
+static void after_fiber(struct sim_task *task, bool blocked) {
+  struct sim_world *world = task->node->world;
+  world->current = NULL;
+  if (world->crash != SIM_CRASH_NONE) {
+    task->fiber = NULL;
+    forget_task(task->node, task);
+    carry_out_crash(world);
+    return;
+  }
+  if (!blocked) task_ended(task);
+}
+
+void sim_node__run_task(struct sim_task *task) {
+  struct sim_world *world = task->node->world;
+  world->current = task;
+  struct sim_fiber *fiber = sim_fiber_start(world->fibers, task_body, task);
+  task->fiber = fiber;
+  after_fiber(task, fiber != NULL);
+}
+
+void sim_node__resume(struct sim_task *task) {
+  struct sim_world *world = task->node->world;
+  world->current = task;
+  bool blocked = sim_fiber_resume(world->fibers, task->fiber);
+  after_fiber(task, blocked);
+}
+
+void sim_node__handle(struct sim_node *node, const struct sim_message *message) {
+  if (node->service->outside) {
+    node->service->handle(node, message);
+    return;
+  }
+  if (node->starting) {
+    append(&node->inbox_first, &node->inbox_last, letter_of(node, message));
+    return;
+  }
+  if (node->service->actor) {
+    struct sim_mailbox *mailbox = mailbox_of(node, message->subject);
+    if (mailbox->busy) {
+      append(&mailbox->first, &mailbox->last, letter_of(node, message));
+      return;
+    }
+    mailbox->busy = true;
+  }
+  start_task(node, message, false);
+}
+
+void sim_node__boot(struct sim_node *node) {
+  struct sim_world *world = node->world;
+  node->boot = NULL;
+  if (world->steps > 0 || node->life == 0) {
+    if (node->up) return;
+    node->up = true;
+    node->life++;
+    sim_tell(world, node->name.text, "is up again (life %u)", node->life);
+  }
+  sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_BOOT, node->name.hash, node->life, 0);
+  if (node->life == 1 && node->service->start == NULL) return;
+  node->starting = true;
+  start_task(node, NULL, true);
+}
+
+void sim_node__wake_all(struct sim_world *world) {
+  for (size_t s = 0; s < world->service_count; s++) {
+    for (size_t i = 0; i < SIM_INSTANCES_MAX; i++) {
+      struct sim_node *node = &world->node[s][i];
+      if (node->boot == NULL) continue;
+      node->boot->cancelled = true;
+      struct sim_event *event = sim_world__event(world, SIM_EVENT_BOOT);
+      event->node = node;
+      node->boot = event;
+      sim_world__push(world, world->now_ns, event);
+    }
+  }
+}
+
+struct sim_timer sim_timer_set(struct sim_node *node, int64_t delay_ns, const struct sim_message *message) {
+  struct sim_world *world = node->world;
+  struct sim_event *event = sim_world__event(world, SIM_EVENT_TIMER);
+  event->node = node;
+  event->life = node->life;
+  event->message = sim_arena_take(&world->arena, sizeof *event->message);
+  *event->message = *message;
+  event->message->from = node;
+  event->message->from_life = node->life;
+  event->message->copy = 1;
+  sim_world__push(world, world->now_ns + delay_ns, event);
+  return (struct sim_timer){event->number, event};
+}
+
+void sim_timer_cancel(struct sim_node *node, struct sim_timer *timer) {
+  (void)node;
+  if (timer->number != 0) timer->event->cancelled = true;
+  *timer = (struct sim_timer){0};
+}
