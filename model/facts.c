@@ -245,6 +245,10 @@ static void on_answered(struct sim_node *node, const struct sim_message *request
 }
 
 static void on_delivered(struct sim_node *node, const struct sim_message *message) {
+  struct model_shop *shop = model_shop_of(node);
+  int64_t purchase = message->value[VALUE_PURCHASE];
+  bool may_charge = message->kind == KIND_PROCESS_PAYMENT || message->kind == KIND_CHARGE_PAYMENT || message->kind == KIND_RESOLVE_PAYMENT;
+  if (may_charge && purchase >= 1 && purchase <= MODEL_PURCHASES_MAX && facts_of(shop)->purchase[purchase].charges > 0) sim_danger(shop->world, INVARIANT_AT_MOST_ONE_CHARGE);
   if (sim_node_service(node) == SERVICE_ORDERS) model_check_redelivery(node, message);
 }
 

@@ -567,3 +567,87 @@ bool runner_scenario_gateway(struct runner_scenario *scenario, const char *name,
   scenario->config.gateway = *profile;
   return true;
 }
+
+bool runner_scenario_design(struct runner_scenario *scenario, const char *path, const char *text, size_t size, char *error_out, size_t error_size) {
+  struct reader reader = {.scenario = scenario, .path = path, .text = text, .size = size, .error = error_out, .error_size = error_size};
+  size_t bad_at = 0;
+  if (!runner_text_utf8(text, size, &bad_at) || strnlen(text, size) < size) {
+    snprintf(error_out, error_size, "%s: not a text in UTF-8", path);
+    return false;
+  }
+  struct fy_document *document = build(&reader);
+  if (document == NULL) return false;
+  struct fy_node *root = fy_document_root(document);
+  if (root == NULL) fail_at(&reader, 1, 1, "the file is empty");
+  else read_design(&reader, root);
+  fy_document_destroy(document);
+  return !reader.failed;
+}
+
+/* ---- writing ---- */
+
+static void print_duration(FILE *out, const char *key, int64_t ns) {
+  char text[40];
+  runner_text_duration_words(ns, text, sizeof text);
+  fprintf(out, "%s: %s\n", key, text);
+}
+
+static void print_invariants(FILE *out, const char *key, uint64_t mask) {
+  fprintf(out, "%s: [", key);
+  const char *comma = "";
+  for (size_t i = 0; i < MODEL_INVARIANT_COUNT; i++) {
+    if ((mask >> i & 1) == 0) continue;
+    fprintf(out, "%s%s", comma, model_invariants[i].name);
+    comma = ", ";
+  }
+  fprintf(out, "]\n");
+}
+
+static void print_plan(FILE *out, const struct sim_plan *plan) {
+  const struct sim_catalogue *catalogue = fault_catalogue();
+  fprintf(out, "faults:\n  base: quiet\n  swarm: %s\n", plan->swarm ? "true" : "false");
+  for (size_t p = 0; p < catalogue->count; p++) {
+    const struct sim_point *point = &catalogue->point[p];
+    bool live = false;
+    for (int a = 1; a < point->answer_count; a++) live = live || plan->odds[p][a].denominator != 0;
+    if (!live) {
+      fprintf(out, "  %s: off\n", point->name.text);
+      continue;
+    }
+    fprintf(out, "  %s: {", point->name.text);
+    for (int a = 1; a < point->answer_count; a++) {
+      struct sim_odds odds = plan->odds[p][a];
+      if (odds.denominator == 0) fprintf(out, "%s%s: 0", a > 1 ? ", " : "", point->answer[a].text);
+      else fprintf(out, "%s%s: %" PRIu32 "/%" PRIu32, a > 1 ? ", " : "", point->answer[a].text, odds.numerator, odds.denominator);
+    }
+    fprintf(out, "}\n");
+  }
+}
+
+void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
+  FILE *out = file;
+  const struct model_config *config = &scenario->config;
+  fprintf(out, "scenario: %s\nseeds: %" PRId64 "\norders: %" PRId64 "\namount: %" PRId64 " %s\n", scenario->name, scenario->seeds, config->purchases, config->amount_minor, config->currency);
+  fprintf(out, "instances: {orders: %d, payments: %d}\n", config->order_instances, config->payment_instances);
+  fprintf(out, "gateway:\n  profile: %s\n", config->gateway.name);
+  if (config->gateway.takes_keys) print_duration(out, "  key_retention", config->gateway.key_retention_ns);
+  print_duration(out, "  look_up_lag", config->gateway.look_up_lag_ns);
+  fprintf(out, "  stores_errors: %s\n  other_parameters: %s\n", config->gateway.stores_errors ? "true" : "false", config->gateway.other_parameters == MODEL_OTHER_IGNORED ? "ignored" : "refused");
+  fprintf(out, "design:\n");
+  for (int a = 0; a < MODEL_AXIS_COUNT; a++) fprintf(out, "  %s: %s\n", model_axes()[a].name, model_axes()[a].choice[config->design.choice[a]].name);
+  print_plan(out, &scenario->plan);
+  print_duration(out, "request_lifetime", config->request_lifetime_ns);
+  print_duration(out, "lease", config->lease_ns);
+  print_duration(out, "retry_window", scenario->setup.retry_window_ns);
+  print_duration(out, "dedup_retention", scenario->setup.dedup_retention_ns);
+  print_duration(out, "faults_until", scenario->setup.faults_until_ns);
+  print_duration(out, "resolve_within", scenario->setup.resolve_within_ns);
+  fprintf(out, "resolve_attempts: %" PRId64 "\nreopen_at_crash: %s\n", config->resolve_attempts, scenario->setup.reopen_at_crash ? "true" : "false");
+  fprintf(out, "limits: {redeliveries: %" PRId64 ", polls: %" PRId64 "}\n", config->redeliveries_max, config->polls_max);
+  print_invariants(out, "must_exercise", scenario->has_must_exercise ? scenario->must_exercise : runner_exercisable(scenario));
+  if (!scenario->expect.known_bad) return;
+  fprintf(out, "expect:\n");
+  print_invariants(out, "  violates", scenario->expect.violates);
+  print_invariants(out, "  violates_any", scenario->expect.violates_any);
+  print_invariants(out, "  may", scenario->expect.may);
+}

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/check.h"
@@ -122,7 +123,7 @@ static int file_shm_map(sqlite3_file *base, int region, int size, int extend, vo
   struct vfs_file *file = (struct vfs_file *)base;
   ENSURE(region < SIM_SHM_REGIONS_MAX && size == SIM_SHM_REGION_SIZE);
   if (file->disk->shm[region] == NULL && extend) {
-    file->disk->shm[region] = sqlite3_malloc(size);
+    file->disk->shm[region] = malloc((size_t)size);
     ENSURE(file->disk->shm[region] != NULL);
     memset(file->disk->shm[region], 0, (size_t)size);
   }

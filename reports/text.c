@@ -1,0 +1,123 @@
+#include "reports/report.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+static const int64_t MS_NS = 1000000;
+enum { PERIOD_MAX = 16 };
+
+const char *report_verdict_name(enum report_verdict verdict) {
+  switch (verdict) {
+    case REPORT_HELD: return "held";
+    case REPORT_VIOLATED: return "violated";
+    case REPORT_STUCK: return "stuck";
+    case REPORT_INCONCLUSIVE: return "inconclusive";
+    case REPORT_NONDETERMINISTIC: return "nondeterministic";
+    case REPORT_ERROR: return "harness error";
+  }
+  return "unknown";
+}
+
+void report_text_count(uint64_t number, char *out, size_t size) {
+  char digits[32];
+  int count = snprintf(digits, sizeof digits, "%" PRIu64, number);
+  size_t at = 0;
+  for (int i = 0; i < count && at + 2 < size; i++) {
+    if (i > 0 && (count - i) % 3 == 0) out[at++] = ',';
+    out[at++] = digits[i];
+  }
+  out[at] = '\0';
+}
+
+void report_text_finding(FILE *out, const struct report_finding *finding) {
+  char failing[32], runs[32];
+  report_text_count(finding->failing_runs, failing, sizeof failing);
+  report_text_count(finding->runs, runs, sizeof runs);
+  fprintf(out, "\n%s: %s\n", finding->scenario, finding->invariant ? finding->invariant : "the run never comes to rest");
+  if (finding->must_hold) fprintf(out, "  must hold   %s\n", finding->must_hold);
+  if (finding->sentence) fprintf(out, "  happened    %s\n", finding->sentence);
+  if (finding->runs > 0) fprintf(out, "  how often   %s of %s runs%s\n", failing, runs, finding->violated_count > 1 ? "; other invariants break beside it" : "");
+  if (finding->fault_count == 0) fprintf(out, "  because     nothing went wrong at all: the design breaks on the happy path\n");
+  else if (finding->faults_before > finding->fault_count) fprintf(out, "  because     %zu fault%s, shrunk from %zu\n", finding->fault_count, finding->fault_count == 1 ? "" : "s", finding->faults_before);
+  else fprintf(out, "  because     %zu fault%s\n", finding->fault_count, finding->fault_count == 1 ? "" : "s");
+  for (size_t i = 0; i < finding->fault_count; i++) fprintf(out, "    %zu. %s\n       (%s)\n", i + 1, finding->fault[i].words, finding->fault[i].meaning);
+  if (finding->remedy) fprintf(out, "  remedy      %s\n", finding->remedy);
+  if (finding->replay_line) fprintf(out, "  replay      %s\n", finding->replay_line);
+}
+
+void report_text_summary(FILE *out, const struct report_summary *summary, const char *note) {
+  char runs[32], speed[32], failing[32];
+  size_t exercised = 0;
+  for (size_t i = 0; i < summary->invariant_count; i++) exercised += summary->invariant[i].in_danger > 0;
+  report_text_count(summary->runs, runs, sizeof runs);
+  report_text_count((uint64_t)summary->runs_per_s, speed, sizeof speed);
+  report_text_count(summary->failing_runs, failing, sizeof failing);
+  fprintf(out, "%-34s %10s runs  ", summary->scenario, runs);
+  if (note != NULL) fprintf(out, "%s", note);
+  else if (summary->failing_runs == 0) fprintf(out, "all held");
+  else fprintf(out, "%s fail", failing);
+  fprintf(out, "; %zu of %zu invariants exercised", exercised, summary->invariant_count);
+  if (summary->explored) fprintf(out, "; %s to %d faults", summary->complete ? "complete" : "NOT complete", summary->faults_max);
+  fprintf(out, "; %s runs/s, %.1f transactions a run; digest %016" PRIx64 "\n", speed, summary->transactions_per_run, summary->digest);
+}
+
+/* Two lines tell the same but for numbers (tries, counts). */
+static bool alike(const struct report_story_line *a, const struct report_story_line *b) {
+  if (strcmp(a->who, b->who) != 0) return false;
+  const char *x = a->text, *y = b->text;
+  for (;;) {
+    if (strncmp(x, " (try ", 6) == 0) x = strchr(x, ')') + 1;
+    if (strncmp(y, " (try ", 6) == 0) y = strchr(y, ')') + 1;
+    if (*x != *y) return false;
+    if (*x == '\0') return true;
+    x++;
+    y++;
+  }
+}
+
+/* How often do the `period` lines from `at` repeat right behind themselves? */
+static size_t repeats(const struct report_story_line *line, size_t count, size_t at, size_t period) {
+  size_t times = 0;
+  for (size_t next = at + period; next + period <= count; next += period, times++) {
+    for (size_t i = 0; i < period; i++) {
+      if (!alike(&line[at + i], &line[next + i])) return times;
+    }
+  }
+  return times;
+}
+
+static void print_time(FILE *out, int64_t ns) {
+  int64_t ms = ns / MS_NS;
+  int64_t days = ms / 86400000;
+  if (days > 0) fprintf(out, "%" PRId64 "d ", days);
+  fprintf(out, "%02" PRId64 ":%02" PRId64 ":%02" PRId64 ".%03" PRId64, ms / 3600000 % 24, ms / 60000 % 60, ms / 1000 % 60, ms % 1000);
+}
+
+static void print_line(FILE *out, const struct report_story_line *line) {
+  fprintf(out, "  ");
+  print_time(out, line->time_ns);
+  fprintf(out, "  %-11s %s\n", line->who, line->text);
+}
+
+void report_text_story(FILE *out, const struct report_story_line *line, size_t count) {
+  for (size_t at = 0; at < count;) {
+    size_t best_period = 0, best_times = 0;
+    for (size_t period = 1; period <= PERIOD_MAX && at + 2 * period <= count; period++) {
+      size_t times = repeats(line, count, at, period);
+      if (times >= 2 && times * period > best_times * best_period) {
+        best_period = period;
+        best_times = times;
+      }
+    }
+    if (best_times == 0) {
+      print_line(out, &line[at++]);
+      continue;
+    }
+    for (size_t i = 0; i < best_period; i++) print_line(out, &line[at + i]);
+    at += best_period * (best_times + 1);
+    fprintf(out, "  ...           the same %zu more times, until ", best_times);
+    print_time(out, line[at - 1].time_ns);
+    fprintf(out, "\n");
+  }
+}

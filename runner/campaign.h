@@ -1,0 +1,49 @@
+/* A campaign: many seeds of one scenario. */
+#ifndef RUNNER_CAMPAIGN_H
+#define RUNNER_CAMPAIGN_H
+
+#include "runner/one.h"
+
+enum { RUNNER_FAILING_KEPT = 32 };
+
+struct runner_failing { /* a failing seed; the lowest ones are kept */
+  uint64_t seed;
+  uint64_t digest;
+  uint64_t violated;
+  bool stuck;
+};
+
+struct runner_tally {
+  uint64_t runs, failing_runs, stuck_runs;
+  uint64_t digest; /* sum of hash(seed, digest): order and job count do not matter */
+  uint64_t violations[SIM_INVARIANTS_MAX];
+  uint64_t in_danger[SIM_INVARIANTS_MAX];
+  uint64_t first_seed[SIM_INVARIANTS_MAX + 1]; /* lowest failing seed by invariant, the last for stuck; valid where counted */
+  uint64_t asked[SIM_POINTS_MAX], fired[SIM_POINTS_MAX];
+  uint64_t transactions, decisions, repeated, steps;
+  struct runner_failing failing[RUNNER_FAILING_KEPT];
+  size_t failing_count;
+  uint64_t seed_under_way; /* of a worker that died */
+  bool whole;              /* this worker came to its end */
+};
+
+struct runner_campaign_options {
+  uint64_t first_seed;
+  uint64_t seeds;       /* 0: until the time is over */
+  double seconds_max;   /* 0: no limit */
+  int jobs;
+  volatile const int *interrupted;
+  bool backwards; /* seeds in falling order, for the order test */
+};
+
+struct runner_campaign {
+  struct runner_tally tally;
+  double seconds;
+  bool worker_died;
+  uint64_t died_at_seed;
+  bool interrupted;
+};
+
+void runner_campaign_run(const struct runner_scenario *scenario, const struct runner_campaign_options *options, struct runner_campaign *out);
+
+#endif
