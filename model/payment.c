@@ -13,7 +13,7 @@
 #include "sim/check.h"
 
 enum payment_statement {
-  INSERT_OPERATION, REPLACE_OPERATION, READ_OPERATION, TAKE_OVER, RECORD_RESULT, RECORD_ATTEMPT, INSERT_CASE, ACKNOWLEDGE, READ_UNACKNOWLEDGED, PAYMENT_BOOT,
+  INSERT_OPERATION, REPLACE_OPERATION, READ_OPERATION, TAKE_OVER, RECORD_RESULT, RECORD_ATTEMPT, INSERT_CASE, ACKNOWLEDGE, READ_UNACKNOWLEDGED, PAYMENT_BOOT, DOUBLE_CHECKED, READ_UNCHECKED,
 };
 
 enum outcome { OUTCOME_COMPLETED, OUTCOME_DECLINED, OUTCOME_NOT_EXECUTED, OUTCOME_UNKNOWN };
@@ -26,6 +26,7 @@ struct operation {
   int64_t attempts, asks;
   int64_t last_attempt_ns, created_ns;
   bool last_was_error; /* the provider answered 5xx */
+  bool last_was_declined; /* it declined, while an earlier try might still land (refund_the_double) */
   int64_t owner;
   int64_t refusal; /* enum model_refusal, in provider_payment_id's place for failed rows */
   const char *error;
@@ -150,6 +151,7 @@ static bool read_operation(struct sim_node *node, const struct sim_id *id, struc
                             .owner = sqlite3_column_int64(row, 10)};
   const char *error = (const char *)sqlite3_column_text(row, 11);
   out->last_was_error = error != NULL && strcmp(error, "5xx") == 0;
+  out->last_was_declined = error != NULL && strcmp(error, "declined") == 0;
   out->known_attempts = out->attempts;
   out->acknowledged = sqlite3_column_int(row, 12) != 0;
   out->refusal = out->status == STATE_FAILED ? (error != NULL && strcmp(error, "declined") == 0 ? REFUSAL_DECLINED : REFUSAL_FAILED) : REFUSAL_NONE;
@@ -236,8 +238,8 @@ static void record(struct sim_node *node, struct operation *operation) {
     return;
   }
   sim_sql_rollback(node);
-  struct sim_id id = operation->id;
-  ENSURE(read_operation(node, &id, operation));
+  struct operation row;
+  if (read_operation(node, &operation->id, &row)) *operation = row;
 }
 
 static void park(struct sim_node *node, struct operation *operation) {
@@ -296,7 +298,25 @@ static bool intent_is_stale(const struct sim_node *node, const struct operation 
   return now_of(node) - operation->last_attempt_ns > model_shop_of(node)->config->lease_ns;
 }
 
+static bool refunds_doubles(const struct sim_node *node) {
+  return !gateway_of(node)->takes_keys && gateway_of(node)->looks_up && MODEL_CHOSEN(model_design_of(node), PAYMENT_NO_KEY_GATEWAY, REFUND_THE_DOUBLE);
+}
+
+/* The variant refund_the_double: come back when nothing can land any more. */
+static void arm_double_check(struct sim_node *node, const struct sim_id *id, int64_t order, int64_t last_attempt_ns, uint32_t tries) {
+  const struct model_config *config = model_shop_of(node)->config;
+  int64_t due_ns = last_attempt_ns + config->lease_ns + config->request_lifetime_ns + gateway_of(node)->look_up_lag_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
+  int64_t delay_ns = due_ns > now_of(node) ? due_ns - now_of(node) : 0;
+  struct sim_message timer = {.kind = KIND_CHECK_DOUBLE, .subject = order, .id = *id, .attempt = tries};
+  sim_timer_set(node, delay_ns + (int64_t)(tries - 1) * SIM_HOUR, &timer);
+}
+
 static void finish(struct sim_node *node, struct operation *operation, enum outcome outcome) {
+  /* While an earlier try may still land, a later one's refusal is no end. */
+  if (refunds_doubles(node) && operation->attempts > 1 && outcome == OUTCOME_DECLINED && !absence_is_definite(node, operation)) {
+    outcome = OUTCOME_UNKNOWN;
+    operation->error = "declined";
+  }
   operation->status = outcome == OUTCOME_COMPLETED ? STATE_COMPLETED : outcome == OUTCOME_UNKNOWN ? STATE_UNKNOWN : STATE_FAILED;
   operation->refusal = outcome == OUTCOME_DECLINED ? REFUSAL_DECLINED : outcome == OUTCOME_NOT_EXECUTED ? REFUSAL_FAILED : REFUSAL_NONE;
   if (outcome == OUTCOME_UNKNOWN && MODEL_CHOSEN(model_design_of(node), UNKNOWN_POLICY, PARK_ALWAYS)) {
@@ -304,6 +324,7 @@ static void finish(struct sim_node *node, struct operation *operation, enum outc
     return;
   }
   record(node, operation);
+  if (refunds_doubles(node) && operation->attempts > 1 && operation->status != STATE_UNKNOWN) arm_double_check(node, &operation->id, operation->order, operation->last_attempt_ns, 1);
   report(node, operation, 1);
 }
 
@@ -356,7 +377,7 @@ static void absent(struct sim_node *node, struct operation *operation) {
     repeat(node, operation);
     return;
   }
-  bool at_once = !keys && (MODEL_CHOSEN(design, PAYMENT_NO_KEY_GATEWAY, BELIEVE_AT_ONCE) || MODEL_CHOSEN(design, PAYMENT_NO_KEY_GATEWAY, REFUND_THE_DOUBLE));
+  bool at_once = !keys && !operation->last_was_declined && (MODEL_CHOSEN(design, PAYMENT_NO_KEY_GATEWAY, BELIEVE_AT_ONCE) || MODEL_CHOSEN(design, PAYMENT_NO_KEY_GATEWAY, REFUND_THE_DOUBLE));
   if (!definite && !at_once) {
     finish(node, operation, OUTCOME_UNKNOWN);
     return;
@@ -384,7 +405,7 @@ static void ask(struct sim_node *node, struct operation *operation) {
   struct sim_message answer;
   bool answered = sim_call(node, SERVICE_GATEWAY, &request, CALL_TIMEOUT_NS, &answer) == SIM_CALL_ANSWERED;
   enum model_gateway_status status = answered ? (enum model_gateway_status)answer.value[VALUE_STATUS] : GATEWAY_ERROR;
-  operation->error = answered ? "5xx" : "timeout";
+  operation->error = operation->last_was_declined ? "declined" : answered ? "5xx" : "timeout";
   if (status == GATEWAY_OK) {
     operation->payment = answer.value[VALUE_PAYMENT];
     finish(node, operation, OUTCOME_COMPLETED);
@@ -525,6 +546,37 @@ static void charge_or_resolve(struct sim_node *node, const struct sim_message *m
   else execute(node, &operation);
 }
 
+/* Ask for a charge under this operation's reference other than the one that counts, and refund it; until there is none. */
+static void check_double(struct sim_node *node, const struct sim_message *message) {
+  struct operation operation;
+  struct sim_message answer;
+  if (!refunds_doubles(node) || !read_operation(node, &message->id, &operation)) return;
+  struct sim_id key = key_of(node, &operation);
+  for (;;) {
+    struct sim_message request = gateway_request(node, &operation, KIND_LOOK_UP, &key);
+    request.attempt = (uint32_t)(operation.asks + message->attempt * 10);
+    request.value[VALUE_PAYMENT] = operation.status == STATE_COMPLETED ? operation.payment : -1;
+    bool answered = sim_call(node, SERVICE_GATEWAY, &request, CALL_TIMEOUT_NS, &answer) == SIM_CALL_ANSWERED;
+    if (answered && (answer.value[VALUE_STATUS] == GATEWAY_NOT_FOUND || answer.value[VALUE_STATUS] == GATEWAY_DECLINED)) break;
+    bool found = answered && answer.value[VALUE_STATUS] == GATEWAY_OK;
+    if (found) {
+      char text[2 * SIM_ID_SIZE];
+      snprintf(text, sizeof text, "%s:refund", operation.id.text);
+      struct sim_id id = sim_id_of(text);
+      struct sim_message refund = gateway_request(node, &operation, KIND_REFUND_CHARGE, &id);
+      refund.attempt = message->attempt;
+      refund.value[VALUE_PAYMENT] = answer.value[VALUE_PAYMENT];
+      found = sim_call(node, SERVICE_GATEWAY, &refund, CALL_TIMEOUT_NS, &answer) == SIM_CALL_ANSWERED;
+    }
+    if (found) continue;
+    arm_double_check(node, &operation.id, operation.order, operation.last_attempt_ns, message->attempt + 1);
+    return;
+  }
+  sim_sql_begin(node);
+  sim_sql_run(node, DOUBLE_CHECKED, "s", operation.id.text);
+  model_commit(node, "checked for doubles");
+}
+
 static void redeliver(struct sim_node *node, const struct sim_message *message) {
   struct operation operation;
   if (!read_operation(node, &message->id, &operation) || operation.acknowledged || operation.status == STATE_UNKNOWN || operation.status == STATE_PENDING) return;
@@ -553,6 +605,7 @@ void model_payment_handle(struct sim_node *node, const struct sim_message *messa
       return;
     case KIND_ACK: acknowledged(node, message); return;
     case KIND_REDELIVER: redeliver(node, message); return;
+    case KIND_CHECK_DOUBLE: check_double(node, message); return;
     default: UNREACHABLE("a message the payment service does not know");
   }
 }
@@ -565,6 +618,13 @@ void model_payment_start(struct sim_node *node) {
   for (bool more = row != NULL; more; more = sim_sql_next(row)) {
     struct sim_id id = sim_id_of((const char *)sqlite3_column_text(row, 0));
     arm_redelivery(node, &id, sqlite3_column_int64(row, 1), 1);
+  }
+  sim_sql_done(row);
+  if (!refunds_doubles(node)) return;
+  row = sim_sql_query(node, READ_UNCHECKED, "");
+  for (bool more = row != NULL; more; more = sim_sql_next(row)) {
+    struct sim_id id = sim_id_of((const char *)sqlite3_column_text(row, 0));
+    arm_double_check(node, &id, sqlite3_column_int64(row, 1), sqlite3_column_int64(row, 2), 1);
   }
   sim_sql_done(row);
 }

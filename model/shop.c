@@ -54,6 +54,8 @@ static const char *const payments_statement[] = {
     "UPDATE payment_operations SET acknowledged=1 WHERE operation_id=? AND status=? AND acknowledged=0",
     "SELECT operation_id, order_or_registration_id FROM payment_operations WHERE acknowledged=0 AND status IN (2, 3, 5)",
     WRITE_BOOT,
+    "UPDATE payment_operations SET response_payload='checked for doubles' WHERE operation_id=?",
+    "SELECT operation_id, order_or_registration_id, last_attempt_at FROM payment_operations WHERE attempt_count>1 AND status IN (2, 3, 5) AND response_payload IS NULL",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -128,7 +130,7 @@ void model_describe(const struct sim_message *message, char *out, size_t size) {
     case KIND_PROCESS_PAYMENT: snprintf(out, size, "%s with card %" PRId64, id, message->value[VALUE_CARD]); return;
     case KIND_PLACE_ORDER: case KIND_ORDER_ACCEPTED: case KIND_PAYMENT_ALREADY_COMPLETED: case KIND_ORDER_PAID: case KIND_PAYMENT_PENDING: case KIND_PRICE_CHANGED:
     case KIND_CHARGE_PAYMENT: case KIND_RESOLVE_PAYMENT: case KIND_PAYMENT_UNKNOWN: case KIND_PAYMENT_PARKED: case KIND_ACK: case KIND_CHARGE: case KIND_LOOK_UP:
-    case KIND_REFUND_CHARGE: case KIND_REFUNDED: case KIND_ASK_AGAIN: case KIND_REDELIVER: case KIND_ARRIVE: case KIND_RESUBMIT: case KIND_SLOW_CHARGE:
+    case KIND_REFUND_CHARGE: case KIND_REFUNDED: case KIND_ASK_AGAIN: case KIND_REDELIVER: case KIND_ARRIVE: case KIND_RESUBMIT: case KIND_SLOW_CHARGE: case KIND_CHECK_DOUBLE:
     case MODEL_KIND_COUNT: break;
   }
   if (message->attempt > 1) snprintf(out, size, "%s (try %u)", id, message->attempt);

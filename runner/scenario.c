@@ -219,6 +219,8 @@ static void read_profile(struct reader *reader, struct fy_node *value) {
 
 static void read_key_retention(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.key_retention_ns = duration(reader, value, SIM_MINUTE, 365 * SIM_DAY); }
 static void read_look_up_lag(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.look_up_lag_ns = duration(reader, value, 0, SIM_DAY); }
+static void read_takes_keys(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.takes_keys = boolean(reader, value); }
+static void read_looks_up(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.looks_up = boolean(reader, value); }
 static void read_stores_errors(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.stores_errors = boolean(reader, value); }
 
 static void read_other_parameters(struct reader *reader, struct fy_node *value) {
@@ -352,6 +354,8 @@ static const struct key keys[] = {
     {"instances", "payments", read_payment_instances},
     {"gateway", "profile", read_profile},
     {"gateway", "key_retention", read_key_retention},
+    {"gateway", "takes_keys", read_takes_keys},
+    {"gateway", "looks_up", read_looks_up},
     {"gateway", "look_up_lag", read_look_up_lag},
     {"gateway", "stores_errors", read_stores_errors},
     {"gateway", "other_parameters", read_other_parameters},
@@ -422,7 +426,7 @@ static void set_defaults(struct runner_scenario *scenario) {
                                            .lease_ns = SIM_MINUTE,
                                            .resolve_attempts = 12,
                                            .redeliveries_max = 24,
-                                           .polls_max = 16,
+                                           .polls_max = 40,
                                            .order_instances = 1,
                                            .payment_instances = 1};
   scenario->setup.retry_window_ns = 2 * SIM_DAY;
@@ -630,6 +634,7 @@ void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
   fprintf(out, "scenario: %s\nseeds: %" PRId64 "\norders: %" PRId64 "\namount: %" PRId64 " %s\n", scenario->name, scenario->seeds, config->purchases, config->amount_minor, config->currency);
   fprintf(out, "instances: {orders: %d, payments: %d}\n", config->order_instances, config->payment_instances);
   fprintf(out, "gateway:\n  profile: %s\n", config->gateway.name);
+  fprintf(out, "  takes_keys: %s\n  looks_up: %s\n", config->gateway.takes_keys ? "true" : "false", config->gateway.looks_up ? "true" : "false");
   if (config->gateway.takes_keys) print_duration(out, "  key_retention", config->gateway.key_retention_ns);
   print_duration(out, "  look_up_lag", config->gateway.look_up_lag_ns);
   fprintf(out, "  stores_errors: %s\n  other_parameters: %s\n", config->gateway.stores_errors ? "true" : "false", config->gateway.other_parameters == MODEL_OTHER_IGNORED ? "ignored" : "refused");

@@ -180,6 +180,18 @@ static void forget_cache(struct sim_connection *connection) {
   sqlite3_file_control(connection->db, "main", SQLITE_FCNTL_RESET_CACHE, NULL);
 }
 
+/* A kept connection carries the log's checkpoint counter from run to run unless it does the log's recovery itself; with
+   several connections only the first reader would. So each does it once, on shared memory that is blank again. */
+static void forget_checkpoints(struct sim_storage *storage, size_t instance_count) {
+  for (size_t i = 0; i < instance_count; i++) {
+    sim_disk_forget_shm(&storage->disk);
+    sqlite3_step(storage->connection[i].scan[0]);
+    sqlite3_reset(storage->connection[i].scan[0]);
+    forget_cache(&storage->connection[i]);
+  }
+  sim_disk_forget_shm(&storage->disk);
+}
+
 void sim_sql__begin_run(struct sim_world *world, size_t service, size_t instance_count, bool wal, int page_size) {
   size_t config = (wal ? 1U : 0U) + (page_size == 512 ? 0U : 2U);
   if (world->storage[service][config] == NULL) world->storage[service][config] = make_storage(world, service, wal, page_size);
@@ -207,6 +219,7 @@ void sim_sql__begin_run(struct sim_world *world, size_t service, size_t instance
     connection->used = i < instance_count;
     if (i < instance_count) set_durability(connection, world->setup->durability);
   }
+  if (wal && instance_count > 1) forget_checkpoints(storage, instance_count);
   storage->disk.digest = &world->disk_digest;
 }
 

@@ -194,7 +194,9 @@ static void handle_look_up(struct sim_node *node, const struct sim_message *mess
       continue;
     }
     if (now_ns - request->decided_ns < profile->look_up_lag_ns) continue;
-    if (request->charge != 0 && payment == 0) {
+    /* A look-up that names a payment asks for another one under the same reference. */
+    bool wanted = request->charge != message->value[VALUE_PAYMENT] && (request->charge == 0 || message->value[VALUE_PAYMENT] == 0 || !model_gateway_charge(&shop->gateway, request->charge)->refunded);
+    if (request->charge != 0 && payment == 0 && wanted) {
       status = GATEWAY_OK;
       payment = request->charge;
     } else if (request->status == GATEWAY_DECLINED && payment == 0) {
@@ -204,9 +206,24 @@ static void handle_look_up(struct sim_node *node, const struct sim_message *mess
   answer(node, message, KIND_LOOKED_UP, status, payment);
 }
 
+/* Refund a charge in full; a charge can be refunded once, so repeating is safe. */
+static void handle_refund(struct sim_node *node, const struct sim_message *message) {
+  struct model_shop *shop = model_shop_of(node);
+  int64_t payment = message->value[VALUE_PAYMENT];
+  ENSURE(model_gateway_charge(&shop->gateway, payment) != NULL);
+  struct model_charge *charge = &shop->gateway.ledger[payment - 1];
+  if (!charge->refunded) {
+    charge->refunded = true;
+    sim_note(shop->world, sim_hash_text("refund"), (uint64_t)charge->id, (uint64_t)charge->amount_minor);
+    sim_tell(shop->world, "gateway", "LEDGER: payment %lld is refunded", (long long)charge->id);
+  }
+  answer(node, message, KIND_REFUNDED, GATEWAY_OK, payment);
+}
+
 void model_gateway_handle(struct sim_node *node, const struct sim_message *message) {
   if (message->kind == KIND_CHARGE) handle_charge(node, message);
   else if (message->kind == KIND_SLOW_CHARGE) handle_slow(node, message);
   else if (message->kind == KIND_LOOK_UP) handle_look_up(node, message);
+  else if (message->kind == KIND_REFUND_CHARGE) handle_refund(node, message);
   else UNREACHABLE("a message the gateway does not know");
 }

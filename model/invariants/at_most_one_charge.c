@@ -11,7 +11,9 @@ void model_check_charge(struct model_shop *shop, const struct model_charge *char
     return;
   }
   sim_danger(shop->world, INVARIANT_AT_MOST_ONE_CHARGE);
-  if (MODEL_CHOSEN(&shop->config->design, PAYMENT_NO_KEY_GATEWAY, REFUND_THE_DOUBLE)) return; /* waived by that variant, which must refund it */
+  /* That variant waives this half of the invariant; charged_implies_fulfilled_or_refunded and ledgers_reconcile hold it to
+     refunding what was charged too often. */
+  if (MODEL_CHOSEN(&shop->config->design, PAYMENT_NO_KEY_GATEWAY, REFUND_THE_DOUBLE)) return;
   const struct model_charge *first = model_gateway_charge(&shop->gateway, purchase->first_charge);
   char one[40], two[40];
   model_amount_words(shop->config, first->amount_minor, one, sizeof one);

@@ -14,6 +14,9 @@ void model_judge_parking(struct model_shop *shop) {
     if (!operation->durable || operation->status != STATE_PARKED || mute) continue;
     sim_danger(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE);
     bool bounds_used_up = operation->attempts + operation->asks > config->resolve_attempts;
+    /* A key too old to be sent again, and nobody to ask: what happened cannot be known. */
+    bool aged = config->gateway.takes_keys && !config->gateway.looks_up && sim_world_now(shop->world) >= config->gateway.key_retention_ns - config->request_lifetime_ns;
+    if (aged) continue;
     bool resubmitted = !config->gateway.takes_keys && operation->attempts >= 2;
     if (bounds_used_up || resubmitted) continue;
     sim_violated(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE, "%s is parked after %" PRId64 " requests and %" PRId64 " look-ups; the gateway would have told.", operation->text,

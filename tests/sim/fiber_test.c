@@ -247,8 +247,13 @@ static void starts_another(void *argument) {
   sim_fiber_start(pool, waits, NULL);
 }
 
+/* Two fibers exist already, so that the second start finds a free one. */
 static void start_within(void *argument) {
   (void)argument;
+  struct sim_fiber *one = sim_fiber_start(pool, waits, NULL);
+  struct sim_fiber *two = sim_fiber_start(pool, waits, NULL);
+  sim_fiber_kill(pool, one);
+  sim_fiber_kill(pool, two);
   sim_fiber_start(pool, starts_another, NULL);
 }
 
