@@ -188,8 +188,8 @@ static void on_leaves(struct sim_node *node, const struct sim_message *message) 
     case KIND_CHARGE: {
       model_check_intent_leaves(node, message);
       model_check_declined_leaves(node, message);
-      model_check_operation_id(node, message);
       model_check_unknown_leaves(node, message);
+      model_check_operation_id(node, message); /* after it: this one remembers the reference */
       struct model_order_fact *fact = model_order_fact(shop, message->subject);
       fact->open = true;
       fact->open_since_ns = sim_world_now(shop->world);

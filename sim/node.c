@@ -4,7 +4,7 @@
 #include "sim/check.h"
 #include "sim/internal.h"
 
-enum { GAP_YIELD = 1, GAP_CRASH, GAP_PAUSE, GAP_PAUSE_DAYS };
+enum { GAP_YIELD = 1, GAP_CRASH, GAP_PAUSE, GAP_PAUSE_DAYS, GAP_POWER_LOST };
 enum { RESTART_HOURS = 1, RESTART_DAYS, RESTART_RESTORED };
 /* Messages sent by later lives of a node count their tries from 100 a life, so that addresses rarely repeat. */
 enum { TRIES_OF_A_LIFE = 100 };
@@ -67,11 +67,16 @@ void sim_node__gap(struct sim_node *node, const char *step) {
   /* A process frozen inside a transaction would hold its lock for days: another fault than this one, and not modelled. */
   if (node->transaction_owner == NULL) offered |= (1U << GAP_PAUSE) | (1U << GAP_PAUSE_DAYS);
   if (something_due_now(world)) offered |= 1U << GAP_YIELD;
+  if (node->connection != NULL && sim_disk_unsynced(&node->connection->storage->disk)) offered |= 1U << GAP_POWER_LOST;
   int answer = sim_world__ask(world, world->point.gap, &task->subject, offered);
   if (answer == 0) return;
   if (answer == GAP_CRASH) {
     sim_tell(world, node->name.text, "CRASHES after \"%s\"", step);
     sim_node__crash_self(node, SIM_CRASH_NODE, SIM_FATE_KEPT, 0);
+  }
+  if (answer == GAP_POWER_LOST) {
+    sim_tell(world, node->name.text, "LOSES POWER after \"%s\"; what was not synced is gone", step);
+    sim_node__crash_self(node, SIM_CRASH_POWER, SIM_FATE_LOST, 0);
   }
   if (answer == GAP_PAUSE) pause_node(node, 2 * world->setup->lease_ns);
   else if (answer == GAP_PAUSE_DAYS) pause_node(node, PAUSE_DAYS_NS);

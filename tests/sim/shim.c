@@ -13,34 +13,45 @@ struct shim shim;
 static sqlite3_vfs *below;
 static const sqlite3_io_methods *methods_below;
 
-/* Count a mutating operation and strike if it is the one. */
-static void operation(void) {
-  shim.operation_count++;
-  if (shim.struck || shim.operation_count != shim.at) return;
+static void strike(void) {
   if (shim.strike == SHIM_POWER_LOSS) shim.disk->dead = true;
-  else if (shim.strike == SHIM_PROCESS_DIES) shim.disk->dead_handle_mask |= shim.handle_mask;
-  else return;
+  if (shim.strike == SHIM_PROCESS_DIES) shim.disk->dead_handle_mask |= shim.handle_mask;
   shim.struck = true;
 }
 
+/* Count a mutating operation; is it the one to be struck? Strikes at once when nothing of it is to be done. */
+static bool is_struck(void) {
+  shim.operation_count++;
+  if (shim.struck || shim.operation_count != shim.at || (shim.strike != SHIM_POWER_LOSS && shim.strike != SHIM_PROCESS_DIES)) return false;
+  if (shim.moment == SHIM_BEFORE) strike();
+  return true;
+}
+
+/* The result of an operation that is done; struck now if it was to be struck after it. */
+static int outcome(bool struck, int rc) {
+  if (!struck || shim.struck) return rc;
+  strike();
+  return SQLITE_IOERR;
+}
+
 static int shim_write(sqlite3_file *file, const void *bytes, int size, sqlite3_int64 offset) {
-  operation();
-  return methods_below->xWrite(file, bytes, size, offset);
+  bool struck = is_struck();
+  return outcome(struck, methods_below->xWrite(file, bytes, size, offset));
 }
 
 static int shim_truncate(sqlite3_file *file, sqlite3_int64 size) {
-  operation();
-  return methods_below->xTruncate(file, size);
+  bool struck = is_struck();
+  return outcome(struck, methods_below->xTruncate(file, size));
 }
 
 static int shim_sync(sqlite3_file *file, int flags) {
-  operation();
+  bool struck = is_struck();
   shim.sync_count++;
   if (shim.strike == SHIM_SYNC_ERROR && !shim.struck && shim.sync_count == shim.at) {
     shim.struck = true;
     return SQLITE_IOERR_FSYNC;
   }
-  return shim.syncs_lie ? SQLITE_OK : methods_below->xSync(file, flags);
+  return outcome(struck, shim.syncs_lie ? SQLITE_OK : methods_below->xSync(file, flags));
 }
 
 static int shim_lock(sqlite3_file *file, int level) { return shim.no_locks ? SQLITE_OK : methods_below->xLock(file, level); }
@@ -63,7 +74,7 @@ static int shim_open(sqlite3_vfs *vfs, sqlite3_filename path, sqlite3_file *file
   (void)vfs;
   int exists = 0;
   if (path != NULL) below->xAccess(below, path, SQLITE_ACCESS_READWRITE, &exists);
-  if (exists == 0 && (flags & SQLITE_OPEN_CREATE) != 0) operation();
+  bool struck = exists == 0 && (flags & SQLITE_OPEN_CREATE) != 0 && is_struck();
   int rc = below->xOpen(below, path, file, flags, flags_out);
   if (rc != SQLITE_OK) return rc;
   if (methods_below == NULL) {
@@ -78,13 +89,14 @@ static int shim_open(sqlite3_vfs *vfs, sqlite3_filename path, sqlite3_file *file
     shim_methods.xShmLock = shim_shm_lock;
   }
   file->pMethods = &shim_methods;
-  return SQLITE_OK;
+  return outcome(struck, SQLITE_OK);
 }
 
 static int shim_delete(sqlite3_vfs *vfs, const char *path, int sync_directory) {
   (void)vfs;
-  operation();
-  return below->xDelete(below, path, shim.syncs_lie ? 0 : sync_directory);
+  bool struck = is_struck();
+  bool unsynced = shim.syncs_lie || (struck && shim.moment == SHIM_HALF);
+  return outcome(struck, below->xDelete(below, path, unsynced ? 0 : sync_directory));
 }
 
 void shim_init(void) {

@@ -1,5 +1,5 @@
 /* A VFS laid over sim's: it counts mutating operations (writes, truncations, syncs, deletions, creations) and strikes
-   before the n-th of them. It also plays the disks that must not pass a test: one whose syncs lie, one without locks.
+   at the n-th of them. It also plays the disks that must not pass a test: one whose syncs lie, one without locks.
 
    Process-wide, like SQLite's VFS list. Open databases with SHIM_VFS; set `shim` anew for each run. */
 #ifndef TESTS_SIM_SHIM_H
@@ -19,9 +19,17 @@ enum shim_strike {
   SHIM_SYNC_ERROR,   /* the n-th *sync* reports an error and syncs nothing */
 };
 
+/* How much of the operation is done when it is struck; after it has begun the caller hears of an error all the same. */
+enum shim_moment {
+  SHIM_BEFORE,
+  SHIM_HALF, /* a deletion is done but its directory is not synced; others as SHIM_AFTER */
+  SHIM_AFTER,
+};
+
 struct shim {
   enum shim_strike strike;
-  uint64_t at; /* strike before this operation (or at this sync), from 1 */
+  enum shim_moment moment;
+  uint64_t at; /* strike at this operation (or at this sync), from 1 */
   struct sim_disk *disk;
   uint32_t handle_mask;
   bool struck;

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Write the generated parts of the documents in this folder, or check that they are up to date.
+
+usage: docs/tables.py [--check]
+
+Between `<!-- table: NAME -->` and `<!-- end -->` stands what is made from the .def files of the source tree. With --check
+nothing is written; what is out of date is named and the exit is 1. Also checked, either way: that every C block of
+writing-a-model.md is found in examples/coupon.c, and that scenario-format.md describes every key the reader takes.
+"""
+import pathlib
+import re
+import sys
+
+DOCS = pathlib.Path(__file__).resolve().parent
+ROOT = DOCS.parent
+
+# When each invariant is judged; the rest of its entry comes from model/invariants/invariants.def.
+JUDGED = {
+    "at_most_one_charge": ("at each entry in the gateway's ledger", "at_most_one_charge.c"),
+    "charge_has_intent": ("when a charge request leaves; and for each charge in the ledger whenever a restarted process has read its database", "charge_has_intent.c"),
+    "completed_implies_charged": ("when PaymentCompleted becomes durable at the order, and when the operation row becomes completed at the payment service", "completed_implies_charged.c"),
+    "amount_matches": ("at each entry in the gateway's ledger", "amount_matches.c"),
+    "declined_not_retried": ("when a charge request leaves", "declined_not_retried.c"),
+    "unknown_is_not_failed": ("when a charge request leaves; when PaymentFailed, or a failed operation row, becomes durable", "unknown_is_not_failed.c"),
+    "operation_id_stable": ("when a charge request leaves", "operation_id_stable.c"),
+    "legal_transition": ("when an event of an order becomes durable", "legal_transition.c"),
+    "honest_reply": ("when words about a payment leave for a customer (OrderPaid, PaymentAlreadyCompleted, PaymentRefused, PaymentPending)", "honest_reply.c"),
+    "ack_implies_durable": ("when Ack or OrderAccepted leaves the order; and whenever a restarted process has read its database", "ack_implies_durable.c"),
+    "replay_is_pure": ("when anything leaves the order service", "replay.c"),
+    "replay_equals_live": ("at each event that is replayed", "replay.c"),
+    "polling_is_bounded": ("when a look-up leaves", "bounds.c"),
+    "redelivery_is_bounded": ("when a final payment result reaches the order service", "bounds.c"),
+    "every_intent_resolves": ("at the end of the run", "every_intent_resolves.c"),
+    "exactly_one_ending": ("at the end of the run", "endings.c"),
+    "parks_only_if_undecidable": ("at the end of the run", "parking.c"),
+    "quiet_run_completes": ("at the end of the run, if no fault of the world fell in it", "quiet_run_completes.c"),
+    "no_lost_command": ("at the end of the run", "quiet_run_completes.c"),
+    "charged_implies_fulfilled_or_refunded": ("at the end of the run", "endings.c"),
+    "ledgers_reconcile": ("at the end of the run", "ledgers_reconcile.c"),
+    "manual_queue_is_complete": ("at the end of the run", "parking.c"),
+}
+
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|[A-Za-z_]\w*|\d+|[(),]|\S', re.S)
+
+
+def entries(path):
+    """Yield (macro, arguments) of a .def file; a string argument is unquoted, adjacent strings are joined."""
+    tokens = [t for t in TOKEN.findall((ROOT / path).read_text()) if not t.startswith("/*")]
+    at = 0
+    while at < len(tokens):
+        macro, arguments, current, depth = tokens[at], [], [], 0
+        at += 1
+        while True:
+            token = tokens[at]
+            at += 1
+            if token == "(":
+                depth += 1
+                if depth == 1:
+                    continue
+            if token == ")":
+                depth -= 1
+                if depth == 0:
+                    break
+            if token == "," and depth == 1:
+                arguments.append(current)
+                current = []
+            else:
+                current.append(token)
+        arguments.append(current)
+        yield macro, ["".join(t[1:-1].replace('\\"', '"') if t.startswith('"') else t for t in a) for a in arguments]
+
+
+def row(*cells):
+    return "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |"
+
+
+def cap(text):
+    return text[:1].upper() + text[1:]
+
+
+def faults(of_class):
+    lines, taken = ["| point | answer | default odds | explored | meaning |", "|---|---|---|---|---|"], False
+    point = ""
+    for macro, a in entries("faults/catalogue.def"):
+        if macro == "POINT":
+            taken = a[1] == of_class
+            point = f"`{a[0]}`"
+            if taken:
+                lines.append(row(f"**{point}**", "", "", "", cap(a[2])))
+            first = True
+        elif taken:
+            odds = "dull" if first else "never" if a[1] == "0" else f"{a[1]}/{a[2]}"
+            lines.append(row("", f"`{a[0]}`", odds, "yes" if a[3] == "true" else "", cap(a[4])))
+            first = False
+    return lines
+
+
+MARKS = {"STAR": "★", "VARIANT": "☆", "MISTAKE": "mistake", "GUARD": "guard"}
+
+
+def axes():
+    lines = []
+    for macro, a in entries("model/axes.def"):
+        if macro == "AXIS":
+            lines += [f"### {a[1]}", "", f"{cap(a[2])}. Source: {a[4] if a[4] != '-' else 'none; an obvious way out that is none'}.", "",
+                      "| choice | mark | what it does | breaks |", "|---|---|---|---|"]
+            remedy = a[3]
+        elif macro == "CHOICE":
+            lines.append(row(f"`{a[2]}`", MARKS[a[3]], cap(a[4]), a[5]))
+        else:
+            lines += ["", f"Remedy: {remedy}", ""]
+    return lines[:-1]
+
+
+def invariants(kind):
+    lines = []
+    for _, a in entries("model/invariants/invariants.def"):
+        if a[2] != kind:
+            continue
+        judged, file = JUDGED[a[1]]
+        if not (ROOT / "model/invariants" / file).is_file():
+            sys.exit(f"docs/tables.py: there is no model/invariants/{file}")
+        lines += [f"### {a[1]}", "", a[3], "", f"- Judged {judged}.", f"- Danger: {a[4]}.", f"- Remedy: {a[5]}", f"- File: `model/invariants/{file}`.", ""]
+    return lines[:-1]
+
+
+TABLES = {
+    "faults": lambda: faults("FAULT"),
+    "workload": lambda: faults("WORKLOAD"),
+    "axes": axes,
+    "invariants-always": lambda: invariants("ALWAYS"),
+    "invariants-eventually": lambda: invariants("EVENTUALLY"),
+}
+
+
+def main():
+    check, wrong = "--check" in sys.argv[1:], []
+    for path in sorted(DOCS.glob("*.md")):
+        old = path.read_text()
+        new = re.sub(r"<!-- table: (\S+) -->\n.*?<!-- end -->",
+                     lambda m: f"<!-- table: {m[1]} -->\n\n" + "\n".join(TABLES[m[1]]()) + "\n\n<!-- end -->", old, flags=re.S)
+        if new != old and check:
+            wrong.append(f"docs/{path.name}: a table is out of date; run docs/tables.py")
+        elif new != old:
+            path.write_text(new)
+    source = (ROOT / "examples/coupon.c").read_text()
+    for block in re.findall(r"```c\n(.*?)```", (DOCS / "writing-a-model.md").read_text(), re.S):
+        if block not in source:
+            wrong.append("docs/writing-a-model.md: not in examples/coupon.c: " + block.split("\n")[0])
+    keys = (ROOT / "runner/scenario.c").read_text().split("static const struct key keys[] = {")[1].split("};")[0]
+    described = (DOCS / "scenario-format.md").read_text()
+    for section, name in re.findall(r'\{"(\w*)", "(\w+)", \w+\}', keys):
+        key = f"{section}.{name}" if section else name
+        if f"`{key}`" not in described:
+            wrong.append(f"docs/scenario-format.md: the key {key} is not described")
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
