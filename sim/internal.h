@@ -181,6 +181,8 @@ int sim_world__ask(struct sim_world *world, const struct sim_point *point, const
 
 /* node.c */
 void sim_node__gap(struct sim_node *node, const char *step);
+/* For tests only: the same gap asked again from the other side (SIM_ASK_GAPS_TWICE). */
+void sim_node__gap_before(struct sim_node *node);
 void sim_node__block(struct sim_node *node);
 /* Wait in virtual time without a gap and without a story. */
 void sim_node__wait(struct sim_node *node, int64_t delay_ns);

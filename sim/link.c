@@ -51,6 +51,7 @@ static void leave(struct sim_node *node, const struct sim_message *message) {
 
 void sim_send(struct sim_node *node, size_t to_service, const struct sim_message *message, int64_t resend_after_ns) {
   struct sim_world *world = node->world;
+  sim_node__gap_before(node);
   struct sim_event *event = message_event(world, SIM_EVENT_DELIVER, node, to_service, message);
   event->message->resend_at_ns = resend_after_ns > 0 ? world->now_ns + resend_after_ns : 0;
   sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_SEND, node->name.hash, world->kind[message->kind].hash, message->id.hash);
@@ -71,6 +72,7 @@ enum sim_call_end sim_call(struct sim_node *node, size_t to_service, const struc
   struct sim_world *world = node->world;
   struct sim_task *task = world->current;
   REQUIRE(task != NULL && !task->in_transaction);
+  sim_node__gap_before(node);
   struct sim_call *call = sim_arena_take(&world->arena, sizeof *call);
   struct sim_event *event = message_event(world, SIM_EVENT_REQUEST, node, to_service, request);
   event->message->resend_at_ns = world->now_ns + timeout_ns;
@@ -158,12 +160,13 @@ static bool bus_fate(struct sim_world *world, struct sim_event *event) {
   const struct sim_queue_item *next = sim_world__next(world);
   struct sim_subject subject = subject_of(world, event->message, "on its way");
   uint8_t offered = (1U << BUS_DOUBLED) | (1U << BUS_PAST_RETRIES) | (1U << BUS_DAYS);
-  if (next != NULL) offered |= 1U << BUS_BEHIND_NEXT;
+  unsigned unreduced = world->setup->unreduced;
+  if (next != NULL || (unreduced & SIM_ASK_BEHIND_NOTHING)) offered |= 1U << BUS_BEHIND_NEXT;
   if (event->message->resend_at_ns > world->now_ns) offered |= 1U << BUS_BEHIND_TIMER;
-  if (receiver_up(world, event->service)) offered |= 1U << BUS_LOST;
+  if (receiver_up(world, event->service) || (unreduced & SIM_ASK_LOST_TO_NOBODY)) offered |= 1U << BUS_LOST;
   int answer = sim_world__ask(world, world->point.bus, &subject, offered);
   switch (answer) {
-    case BUS_BEHIND_NEXT: put_off(world, event, next->time_ns, "just after the next event"); return false;
+    case BUS_BEHIND_NEXT: put_off(world, event, next != NULL ? next->time_ns : world->now_ns, "just after the next event"); return false;
     case BUS_BEHIND_TIMER: put_off(world, event, event->message->resend_at_ns + LATENCY_NS, "just after the sender's timer"); return false;
     case BUS_DOUBLED: come_twice(world, event, false); return true;
     case BUS_LOST: sim_tell(world, "network", "LOSES %s %s", world->kind[event->message->kind].text, event->message->id.text); return false;
@@ -237,12 +240,13 @@ void sim_link__request(struct sim_world *world, struct sim_event *event) {
 
 void sim_link__answer(struct sim_world *world, struct sim_event *event) {
   struct sim_call *call = event->call;
-  if (!call->waiting) return;
+  bool stale = !call->waiting;
+  if (stale && !(world->setup->unreduced & SIM_ASK_STALE_ANSWERS)) return;
   if (!event->asked) {
     const struct sim_queue_item *next = sim_world__next(world);
     struct sim_subject subject = subject_of(world, event->message, "on its way");
     uint8_t offered = 1U << ANSWER_LOST;
-    if (next != NULL && next->event != call->timeout) offered |= 1U << ANSWER_BEHIND_NEXT;
+    if (next != NULL && (stale || next->event != call->timeout)) offered |= 1U << ANSWER_BEHIND_NEXT;
     int answer = sim_world__ask(world, world->point.answer, &subject, offered);
     if (answer == ANSWER_BEHIND_NEXT) {
       put_off(world, event, next->time_ns, "just after the next event");
@@ -253,6 +257,7 @@ void sim_link__answer(struct sim_world *world, struct sim_event *event) {
       return;
     }
   }
+  if (stale) return;
   call->waiting = false;
   call->answer = event->message;
   call->timeout->cancelled = true;

@@ -66,8 +66,9 @@ void sim_node__gap(struct sim_node *node, const char *step) {
   uint8_t offered = 1U << GAP_CRASH;
   /* A process frozen inside a transaction would hold its lock for days: another fault than this one, and not modelled. */
   if (node->transaction_owner == NULL) offered |= (1U << GAP_PAUSE) | (1U << GAP_PAUSE_DAYS);
-  if (something_due_now(world)) offered |= 1U << GAP_YIELD;
-  if (node->connection != NULL && sim_disk_unsynced(&node->connection->storage->disk)) offered |= 1U << GAP_POWER_LOST;
+  unsigned unreduced = world->setup->unreduced;
+  if (something_due_now(world) || (unreduced & SIM_ASK_YIELD_ALONE)) offered |= 1U << GAP_YIELD;
+  if (node->connection != NULL && (sim_disk_unsynced(&node->connection->storage->disk) || (unreduced & SIM_ASK_POWER_WHEN_SYNCED))) offered |= 1U << GAP_POWER_LOST;
   int answer = sim_world__ask(world, world->point.gap, &task->subject, offered);
   if (answer == 0) return;
   if (answer == GAP_CRASH) {
@@ -81,6 +82,10 @@ void sim_node__gap(struct sim_node *node, const char *step) {
   if (answer == GAP_PAUSE) pause_node(node, 2 * world->setup->lease_ns);
   else if (answer == GAP_PAUSE_DAYS) pause_node(node, PAUSE_DAYS_NS);
   else sim_node__wait(node, 0);
+}
+
+void sim_node__gap_before(struct sim_node *node) {
+  if ((node->world->setup->unreduced & SIM_ASK_GAPS_TWICE) != 0 && node->world->current != NULL) sim_node__gap(node, "before the next step");
 }
 
 _Noreturn void sim_node__crash_self(struct sim_node *node, enum sim_crash_kind kind, enum sim_fate fate, uint64_t die) {
@@ -155,7 +160,6 @@ static void carry_out_crash(struct sim_world *world) {
     return;
   }
   world->counters.power_losses++;
-  sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_POWER_LOSS, world->service_name[node->service_index].hash, (uint64_t)world->crash_fate, 0);
   struct sim_node *down[SIM_INSTANCES_MAX];
   size_t down_count = 0;
   for (size_t i = 0; i < SIM_INSTANCES_MAX; i++) {

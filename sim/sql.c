@@ -487,6 +487,7 @@ void sim_sql_begin(struct sim_node *node) {
   struct sim_world *world = node->world;
   struct sim_task *task = world->current;
   REQUIRE(task != NULL && task->node == node && !task->in_transaction);
+  sim_node__gap_before(node);
   unsigned tries = 0;
   for (;;) {
     int rc = SQLITE_BUSY;

@@ -23,7 +23,6 @@ enum sim_trace_kind {
   SIM_TRACE_COMMIT_FAILED,
   SIM_TRACE_ROW,
   SIM_TRACE_CRASH,
-  SIM_TRACE_POWER_LOSS,
   SIM_TRACE_PAUSE,
   SIM_TRACE_BOOT,
   SIM_TRACE_NOTE, /* a fact of the model: a ledger entry, a verdict */

@@ -71,12 +71,24 @@ struct sim_observer {
 enum sim_journal { SIM_JOURNAL_WAL, SIM_JOURNAL_DELETE };
 enum sim_durability { SIM_DURABILITY_FULL, SIM_DURABILITY_RELAXED, SIM_DURABILITY_DELETE_FULL };
 
+/* The reductions of exploration: questions that are not asked because no answer could change what happens. Tests switch
+   each off and compare the sets of distinct histories. */
+enum sim_unreduced {
+  SIM_ASK_YIELD_ALONE = 1,     /* yield where nothing else is due */
+  SIM_ASK_BEHIND_NOTHING = 2,  /* "behind the next event" where there is none */
+  SIM_ASK_LOST_TO_NOBODY = 4,  /* lost, where the receiver is down anyway */
+  SIM_ASK_STALE_ANSWERS = 8,   /* the fate of an answer nobody waits for any more */
+  SIM_ASK_POWER_WHEN_SYNCED = 16, /* power loss of a lone instance with nothing unsynced: a crash */
+  SIM_ASK_GAPS_TWICE = 32,     /* a gap also before each step, where one after the step before it was asked */
+};
+
 /* What one run is made of, apart from its decisions. Owner: the caller, for the whole run. */
 struct sim_setup {
   const char *scenario;
   uint64_t scenario_seed; /* of SQLite's own randomness: from the scenario, never from the run's seed */
   uint8_t instance_count[SIM_SERVICES_MAX]; /* 0 leaves the service out */
   enum sim_durability durability;
+  unsigned unreduced;                       /* enum sim_unreduced; 0 outside tests */
   bool reopen_at_crash;          /* close, reopen and prepare again at each crash, as a cross-check of the kept connection */
   int64_t request_lifetime_ns;   /* a call request on its way arrives within this or never */
   int64_t lease_ns;              /* the longest lease in force: a pause outlasts it */
