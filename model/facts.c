@@ -1,6 +1,7 @@
 /* Observation: from sim's observer and the gateway's ledger into facts, and from facts to the checks that judge them. */
 #include "model/facts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/check.h"
@@ -18,13 +19,21 @@ int model_invariant_find(const char *name) {
   return -1;
 }
 
-/* Facts are made on first use, as nodes boot (and may be observed) before the workload starts. */
-static struct model_facts *facts_of(struct model_shop *shop) {
-  if (shop->facts == NULL) shop->facts = sim_arena_take(sim_world_arena(shop->world), sizeof *shop->facts);
-  return shop->facts;
+static struct model_facts *facts_of(struct model_shop *shop) { return shop->facts; }
+
+struct model_facts *model_facts_create(void) {
+  struct model_facts *facts = calloc(1, sizeof *facts);
+  ENSURE(facts != NULL);
+  return facts;
 }
 
-void model_facts_begin(struct model_shop *shop) { facts_of(shop); }
+void model_facts_begin(struct model_shop *shop) {
+  struct model_facts *facts = shop->facts;
+  facts->order_count = facts->operation_count = 0; /* slots are cleared as they are taken */
+  memset(facts->purchase, 0, sizeof facts->purchase);
+  memset(facts->replaying, 0, sizeof facts->replaying);
+  facts->price_changed = facts->trouble = false;
+}
 
 struct model_order_fact *model_order_fact(struct model_shop *shop, int64_t order) {
   struct model_facts *facts = facts_of(shop);
@@ -32,8 +41,10 @@ struct model_order_fact *model_order_fact(struct model_shop *shop, int64_t order
     if (facts->order[i].order == order) return &facts->order[i];
   }
   ENSURE(facts->order_count < MODEL_ORDERS_MAX);
-  facts->order[facts->order_count].order = order;
-  return &facts->order[facts->order_count++];
+  struct model_order_fact *fact = &facts->order[facts->order_count++];
+  memset(fact, 0, sizeof *fact);
+  fact->order = order;
+  return fact;
 }
 
 struct model_operation_fact *model_operation_fact(struct model_shop *shop, uint64_t id) {
@@ -146,6 +157,7 @@ static void observe_operation(struct model_shop *shop, enum sim_change change, c
   if (fact == NULL) {
     ENSURE(facts->operation_count < MODEL_OPERATIONS_MAX);
     fact = &facts->operation[facts->operation_count++];
+    memset(fact, 0, sizeof *fact);
     fact->id = id;
     strncpy(fact->text, row->cell[OPERATION_ID].text, sizeof fact->text - 1);
   }

@@ -77,6 +77,8 @@ struct model_facts {
   int64_t replaying[SIM_INSTANCES_MAX]; /* order being replayed by that instance of the order service; 0 none */
 };
 
+/* Room for the facts of one run after the other; free() it. */
+struct model_facts *model_facts_create(void);
 void model_facts_begin(struct model_shop *shop);
 struct model_order_fact *model_order_fact(struct model_shop *shop, int64_t order);
 struct model_operation_fact *model_operation_fact(struct model_shop *shop, uint64_t id);

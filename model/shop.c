@@ -141,13 +141,10 @@ void model_shop_prepare(struct model_shop *shop, const struct model_config *conf
   shop->config = config;
   shop->world = world;
   shop->customers = NULL;
-  shop->facts = NULL;
+  model_facts_begin(shop);
   shop->replay_noise = 0;
   shop->gateway.charge_count = 0;
   shop->gateway.request_count = 0;
 }
 
-void model_shop_begin(struct model_shop *shop) {
-  model_facts_begin(shop);
-  model_customers_begin(shop);
-}
+void model_shop_begin(struct model_shop *shop) { model_customers_begin(shop); }

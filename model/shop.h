@@ -78,7 +78,7 @@ struct model_config {
 struct model_facts;
 struct model_customers;
 
-/* One run. Owner: the run's arena. */
+/* One run. Owner: the caller of model_shop_prepare, who also gives the room for `facts` (model_facts_create). */
 struct model_shop {
   const struct model_config *config;
   struct sim_world *world;

@@ -11,12 +11,14 @@ void runner_world_open(struct runner_world *world) {
   world->world = sim_world_create(fault_catalogue(), model_services, MODEL_SERVICE_COUNT, model_kinds, MODEL_KIND_COUNT);
   world->shop = calloc(1, sizeof *world->shop);
   ENSURE(world->shop != NULL);
+  world->shop->facts = model_facts_create();
   fault_binding_attach(sim_world_decisions(world->world));
 }
 
 void runner_world_close(struct runner_world *world) {
   fault_binding_detach(sim_world_decisions(world->world));
   sim_world_destroy(world->world);
+  free(world->shop->facts);
   free(world->shop);
 }
 

@@ -14,19 +14,24 @@ const struct sim_point *sim_catalogue_find(const struct sim_catalogue *catalogue
   return NULL;
 }
 
+enum { SEEN_USUAL = 1024 };
+
 struct sim_decisions *sim_decisions_create(const struct sim_catalogue *catalogue) {
   struct sim_decisions *decisions = calloc(1, sizeof *decisions);
   ENSURE(decisions != NULL);
   decisions->catalogue = catalogue;
   decisions->asked = calloc(SIM_DECISIONS_MAX, sizeof *decisions->asked);
   decisions->fault = calloc(SIM_FAULTS_MAX, sizeof *decisions->fault);
-  ENSURE(decisions->asked != NULL && decisions->fault != NULL);
+  decisions->seen = calloc(SEEN_USUAL, sizeof *decisions->seen);
+  decisions->seen_mask = SEEN_USUAL - 1;
+  ENSURE(decisions->asked != NULL && decisions->fault != NULL && decisions->seen != NULL);
   return decisions;
 }
 
 void sim_decisions_destroy(struct sim_decisions *decisions) {
   free(decisions->asked);
   free(decisions->fault);
+  free(decisions->seen);
   free(decisions);
 }
 
@@ -38,8 +43,9 @@ static void begin(struct sim_decisions *decisions, const struct sim_plan *plan) 
   decisions->full = NULL;
   decisions->repeated_count = 0;
   decisions->run++;
+  decisions->seen_count = 0;
   if (decisions->run == 0) {
-    memset(decisions->seen, 0, sizeof decisions->seen);
+    memset(decisions->seen, 0, (decisions->seen_mask + 1) * sizeof decisions->seen[0]);
     decisions->run = 1;
   }
 }
@@ -120,16 +126,31 @@ int sim_decision_draw(const struct sim_decisions *decisions, const struct sim_po
   return 0;
 }
 
+static void grow_seen(struct sim_decisions *decisions) {
+  struct sim_seen *old = decisions->seen;
+  uint32_t old_size = decisions->seen_mask + 1;
+  decisions->seen_mask = 2 * old_size - 1;
+  decisions->seen = calloc(2 * (size_t)old_size, sizeof *decisions->seen);
+  ENSURE(decisions->seen != NULL);
+  for (uint32_t i = 0; i < old_size; i++) {
+    if (old[i].run != decisions->run) continue;
+    size_t at = sim_finish(old[i].address) & decisions->seen_mask;
+    while (decisions->seen[at].run == decisions->run) at = (at + 1) & decisions->seen_mask;
+    decisions->seen[at] = old[i];
+  }
+  free(old);
+}
+
 /* How many times this address was asked in this run, this time included. */
 static uint32_t occurrence_of(struct sim_decisions *decisions, uint64_t address) {
-  size_t at = sim_finish(address) % (2 * SIM_DECISIONS_MAX);
+  if (2 * decisions->seen_count > decisions->seen_mask) grow_seen(decisions);
+  size_t at = sim_finish(address) & decisions->seen_mask;
   while (decisions->seen[at].run == decisions->run) {
     if (decisions->seen[at].address == address) return ++decisions->seen[at].count;
-    at = (at + 1) % (2 * SIM_DECISIONS_MAX);
+    at = (at + 1) & decisions->seen_mask;
   }
-  decisions->seen[at].address = address;
-  decisions->seen[at].run = decisions->run;
-  decisions->seen[at].count = 1;
+  decisions->seen[at] = (struct sim_seen){address, decisions->run, 1};
+  decisions->seen_count++;
   return 1;
 }
 

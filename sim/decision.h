@@ -110,11 +110,14 @@ struct sim_decisions {
   size_t fault_count;
   const char *full;          /* the maximum that this run reached, NULL for none: the run is then stuck */
   uint32_t repeated_count; /* decisions whose occurrence was not 1 */
-  struct {
+  /* How often each address was asked: open addressing, sized for the usual run and grown within one that needs more. */
+  struct sim_seen {
     uint64_t address;
     uint32_t run;
     uint32_t count;
-  } seen[2 * SIM_DECISIONS_MAX];
+  } *seen;
+  uint32_t seen_mask;
+  uint32_t seen_count;
   uint32_t run; /* generation of `seen` */
 
   /* Campaign counters, never reset here. */

@@ -129,6 +129,21 @@ struct sim_node {
   struct sim_event *boot; /* pending restart */
 };
 
+/* For bench/: the SQL of a run, to be replayed bare on the same disk. */
+enum sim_sql_op { SIM_SQL_BEGIN, SIM_SQL_COMMIT, SIM_SQL_ROLLBACK, SIM_SQL_STATEMENT, SIM_SQL_CRASH };
+struct sim_sql_entry {
+  enum sim_sql_op op;
+  uint8_t service, instance, index;
+  uint8_t rows; /* statement: how often it was stepped onto a row */
+  char format[16];
+  int64_t number[16];
+  char *text[16]; /* malloc'd by the log */
+};
+struct sim_sql_log {
+  struct sim_sql_entry *entry;
+  size_t count, capacity;
+};
+
 enum sim_crash_kind { SIM_CRASH_NONE, SIM_CRASH_NODE, SIM_CRASH_POWER };
 
 struct sim_points { /* looked up once */
@@ -165,6 +180,7 @@ struct sim_world {
   bool settling;
   uint32_t workload_fault_count;
   struct sim_task *current;
+  struct sim_sql_log *sql_log; /* NULL but in bench/ */
   /* What the running fiber asks of the scheduler when it ends itself. */
   enum sim_crash_kind crash;
   struct sim_node *crash_node;
@@ -207,6 +223,8 @@ void sim_sql__restore(struct sim_world *world, size_t service);
 /* Compare the durable copy with a full read through this node's connection; settle it where a commit is in doubt. */
 void sim_sql__check_durable(struct sim_node *node);
 void sim_sql__reopen(struct sim_world *world, size_t service);
+/* The preupdate hook of every connection; bench/ takes it off and puts it back. */
+void sim_sql__on_row(void *context, sqlite3 *db, int operation, char const *database, char const *table, sqlite3_int64 old_rowid, sqlite3_int64 new_rowid);
 void sim_sql__release(struct sim_world *world);
 
 #endif

@@ -20,6 +20,31 @@ enum { COMMIT_CRASH_BEFORE = 1, COMMIT_POWER_LOST_UNSYNCED, COMMIT_POWER_KEPT, C
 enum { BACKUP_INTERVAL_NS_HOURS = 1 };
 static const int64_t BUSY_WAIT_NS = 50 * SIM_MS;
 
+/* ---- the log for bench/ ---- */
+
+static struct sim_sql_entry *log_entry(struct sim_node *node, enum sim_sql_op op) {
+  struct sim_sql_log *log = node->world->sql_log;
+  if (log->count == log->capacity) {
+    log->capacity = log->capacity == 0 ? 1024 : 2 * log->capacity;
+    log->entry = realloc(log->entry, log->capacity * sizeof log->entry[0]);
+    ENSURE(log->entry != NULL);
+  }
+  struct sim_sql_entry *entry = &log->entry[log->count++];
+  *entry = (struct sim_sql_entry){.op = op, .service = (uint8_t)node->service_index, .instance = (uint8_t)node->instance};
+  return entry;
+}
+
+static void log_statement(struct sim_node *node, size_t index, const char *format, va_list arguments) {
+  struct sim_sql_entry *entry = log_entry(node, SIM_SQL_STATEMENT);
+  entry->index = (uint8_t)index;
+  ENSURE(strlen(format) < sizeof entry->format);
+  strcpy(entry->format, format);
+  for (size_t i = 0; format[i] != '\0'; i++) {
+    if (format[i] == 'i') entry->number[i] = va_arg(arguments, int64_t);
+    if (format[i] == 's') entry->text[i] = strdup(va_arg(arguments, const char *));
+  }
+}
+
 /* ---- opening ---- */
 
 static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
@@ -38,8 +63,6 @@ static void execute(sqlite3 *db, const char *sql) {
     UNREACHABLE("SQL of the model does not run");
   }
 }
-
-static void on_row(void *context, sqlite3 *db, int operation, char const *database, char const *table, sqlite3_int64 old_rowid, sqlite3_int64 new_rowid);
 
 static void set_durability(struct sim_connection *connection, enum sim_durability durability) {
   if (connection->durability == durability) return;
@@ -75,7 +98,7 @@ static void open_connection(struct sim_connection *connection) {
   connection->durability = SIM_DURABILITY_RELAXED;
   set_durability(connection, SIM_DURABILITY_FULL);
   prepare_all(connection);
-  sqlite3_preupdate_hook(connection->db, on_row, connection);
+  sqlite3_preupdate_hook(connection->db, sim_sql__on_row, connection);
 }
 
 static void close_connection(struct sim_connection *connection) {
@@ -245,6 +268,7 @@ void sim_sql__crash_connection(struct sim_node *node, bool last_alive) {
   struct sim_connection *connection = node->connection;
   struct sim_disk *disk = &connection->storage->disk;
   bool reopen = node->world->setup->reopen_at_crash;
+  if (node->world->sql_log != NULL) log_entry(node, SIM_SQL_CRASH);
   disk->dead_handle_mask |= connection->handle_bit;
   uint32_t bit = connection->handle_bit;
   quiesce(connection);
@@ -334,7 +358,7 @@ static size_t table_index(struct sim_connection *connection, const char *name) {
   return SIM_TABLES_MAX;
 }
 
-static void on_row(void *context, sqlite3 *db, int operation, char const *database, char const *table, sqlite3_int64 old_rowid, sqlite3_int64 new_rowid) {
+void sim_sql__on_row(void *context, sqlite3 *db, int operation, char const *database, char const *table, sqlite3_int64 old_rowid, sqlite3_int64 new_rowid) {
   struct sim_connection *connection = context;
   (void)database;
   size_t index = table_index(connection, table);
@@ -499,6 +523,7 @@ void sim_sql_begin(struct sim_node *node) {
     if ((rc & 0xFF) != SQLITE_BUSY) must_be_injected(node, rc);
     wait_busy(node, &tries);
   }
+  if (world->sql_log != NULL) log_entry(node, SIM_SQL_BEGIN);
   node->transaction_owner = task;
   task->in_transaction = true;
   node->connection->change_count = 0;
@@ -519,6 +544,7 @@ static void end_transaction(struct sim_node *node) {
 
 void sim_sql_rollback(struct sim_node *node) {
   REQUIRE(node->world->current->in_transaction);
+  if (node->world->sql_log != NULL) log_entry(node, SIM_SQL_ROLLBACK);
   sqlite3_step(node->connection->rollback);
   sqlite3_reset(node->connection->rollback);
   node->connection->change_count = 0;
@@ -599,6 +625,7 @@ enum sim_commit sim_sql_commit(struct sim_node *node, const char *step) {
   if (rc != SQLITE_DONE) return commit_failed(node, rc, step);
   disk->injected = false;
   end_transaction(node);
+  if (world->sql_log != NULL) log_entry(node, SIM_SQL_COMMIT);
   world->counters.transactions++;
   sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_COMMIT, node->name.hash, sim_hash_text(step), 0);
   sim_tell(world, node->name.text, "commits \"%s\"", step);
@@ -626,6 +653,11 @@ int sim_sql_run(struct sim_node *node, size_t index, const char *format, ...) {
   REQUIRE(node->transaction_owner != NULL && node->transaction_owner == node->world->current);
   sqlite3_stmt *statement = node->connection->statement[index];
   va_list arguments;
+  if (node->world->sql_log != NULL) {
+    va_start(arguments, format);
+    log_statement(node, index, format, arguments);
+    va_end(arguments);
+  }
   va_start(arguments, format);
   bind(statement, format, arguments);
   va_end(arguments);
@@ -643,6 +675,12 @@ int sim_sql_run(struct sim_node *node, size_t index, const char *format, ...) {
 sqlite3_stmt *sim_sql_query(struct sim_node *node, size_t index, const char *format, ...) {
   sqlite3_stmt *statement = node->connection->statement[index];
   node->world->counters.reads++;
+  if (node->world->sql_log != NULL) {
+    va_list logged;
+    va_start(logged, format);
+    log_statement(node, index, format, logged);
+    va_end(logged);
+  }
   /* Other handlers of this node may use the same statement while this one waits, so it is bound anew at each try. */
   for (unsigned tries = 0;; wait_busy(node, &tries)) {
     if (node->transaction_owner != NULL && node->transaction_owner != node->world->current) continue;
