@@ -58,7 +58,7 @@ static void explain_profile(const struct model_gateway_profile *profile) {
 static void explain_invariant(int index) {
   const struct sim_invariant *invariant = &model_invariants[index];
   printf("%s (%s): %s\n", invariant->name, invariant->kind == SIM_ALWAYS ? "always" : "eventually", invariant->sentence);
-  printf("Exercised when %s.\nRemedy: %s\nBroken by:", invariant->danger, invariant->remedy);
+  printf("Exercised: %s.\nRemedy: %s\nBroken by:", invariant->danger, invariant->remedy);
   for (int a = 0; a < MODEL_AXIS_COUNT; a++) {
     const struct model_axis_info *info = &model_axes()[a];
     for (size_t c = 0; c < info->choice_count; c++) {

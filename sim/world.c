@@ -325,6 +325,7 @@ void sim_note(struct sim_world *world, uint64_t a, uint64_t b, uint64_t c) {
 
 bool sim_telling(const struct sim_world *world) { return world->trace.telling; }
 
+static const char *format_into_arena(struct sim_world *world, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 static const char *format_into_arena(struct sim_world *world, const char *format, va_list arguments) {
   char text[600];
   vsnprintf(text, sizeof text, format, arguments);
