@@ -102,7 +102,7 @@ def axes():
     lines = []
     for macro, a in entries("model/axes.def"):
         if macro == "AXIS":
-            lines += [f"### {a[1]}", "", f"{cap(a[2])}. Source: {a[4] if a[4] != '-' else 'none; an obvious way out that is none'}.", "",
+            lines += [f"### {a[1]}", "", f"{cap(a[2])}. Source: {a[4] if a[4] != '-' else 'none'}.", "",
                       "| choice | mark | what it does | breaks |", "|---|---|---|---|"]
             remedy = a[3]
         elif macro == "CHOICE":
@@ -124,7 +124,34 @@ def invariants(kind):
     return lines[:-1]
 
 
+def profiles():
+    def time(text):
+        return re.sub(r"^(\d+)\*SIM_(\w)\w*$", lambda m: m[1] + m[2].lower(), text.replace("SIM_", "1*SIM_") if text.startswith("SIM_") else text)
+
+    lines = ["| profile | takes keys, kept for | look-up, lag | other parameters under a known key | stores 5xx | in words |", "|---|---|---|---|---|---|"]
+    for _, a in entries("model/gateways/profiles.def"):
+        keys = time(a[3]) if a[2] == "true" else "no"
+        look_up = ("at once" if a[5] == "0" else time(a[5])) if a[4] == "true" else "no"
+        lines.append(row(f"`{a[0]}`", keys, look_up, a[6].replace("MODEL_OTHER_", "").lower(), "yes" if a[7] == "true" else "no", cap(a[1])))
+    return lines
+
+
+def sim_points():
+    """The points that sim itself asks, as sim/world.c looks them up, with their answers in order."""
+    names = re.findall(r'need_point\(catalogue, "([\w.]+)"\)', (ROOT / "sim/world.c").read_text())
+    found, name = {}, ""
+    for macro, a in entries("faults/catalogue.def"):
+        if macro == "POINT":
+            name = a[0]
+            found[name] = (a[1].lower(), a[2], [])
+        else:
+            found[name][2].append(f"`{a[0]}`")
+    return ["| point | class | about | answers, in order |", "|---|---|---|---|"] + [row(f"`{n}`", found[n][0], cap(found[n][1]), ", ".join(found[n][2])) for n in names]
+
+
 TABLES = {
+    "sim-points": sim_points,
+    "profiles": profiles,
     "faults": lambda: faults("FAULT"),
     "workload": lambda: faults("WORKLOAD"),
     "axes": axes,

@@ -28,11 +28,13 @@ static const struct {
   struct answer answer[SIM_ANSWERS_MAX];
 } points[] = {
     /* Asked by sim: names and the order of answers are sim's. Answers at the end of a list may be left out. */
-    {"gap", SIM_POINT_FAULT, "between two steps", {{"go_on", 0, 0}, {"yield", 1, 12}, {"crash", 1, 40}, {"pause", 1, 80}}},
+    {"gap", SIM_POINT_FAULT, "between two steps",
+     {{"go_on", 0, 0}, {"yield", 1, 12}, {"crash", 1, 40}, {"pause", 1, 80}, {"pause_days", 1, 800}, {"power_lost", 1, 40}}},
     {"transaction", SIM_POINT_FAULT, "inside a transaction", {{"go_on", 0, 0}}},
     {"commit", SIM_POINT_FAULT, "the fate of one COMMIT",
      {{"commits", 0, 0}, {"crash_before", 1, 200}, {"power_lost", 1, 200}, {"power_lost_kept", 1, 400}, {"power_lost_inside", 1, 100}, {"io_error", 1, 200}}},
-    {"commit.position", SIM_POINT_FAULT, "where inside the COMMIT the power goes", {{"journal_written", 0, 0}, {"journal_synced", 1, 3}, {"database_written", 1, 3}}},
+    {"commit.position", SIM_POINT_FAULT, "where inside the COMMIT the power goes",
+     {{"journal_written", 0, 0}, {"journal_synced", 1, 5}, {"database_written", 1, 5}, {"database_synced", 1, 5}, {"journal_gone", 1, 5}}},
     {"commit.unsynced", SIM_POINT_FAULT, "what becomes of unsynced writes", {{"lost", 0, 0}, {"kept", 1, 3}, {"torn", 1, 3}}},
     {"restart", SIM_POINT_FAULT, "how long a node stays down", {{"seconds", 0, 0}, {"hours", 1, 8}, {"days", 1, 24}, {"restored", 0, 0}}},
     {"bus", SIM_POINT_FAULT, "a message between members and desk",
@@ -375,8 +377,8 @@ int main(int count, char **argument) {
   bool broken_only = at < count && strcmp(argument[at], "--broken") == 0;
   if (broken_only) at++;
   char *end = NULL;
-  uint64_t seed_count = at < count ? strtoull(argument[at++], &end, 10) : 2000;
-  if (at < count || seed_count == 0 || (end != NULL && *end != '\0')) {
+  unsigned long long seed_count = at < count ? strtoull(argument[at++], &end, 10) : 2000;
+  if (at < count || seed_count == 0 || seed_count > 1000000000 || (end != NULL && *end != '\0')) {
     fprintf(stderr, "usage: coupon [--broken] [SEEDS]\n");
     return 4;
   }

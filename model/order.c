@@ -1,6 +1,6 @@
 /* The order service: one event-sourced actor an order. State changes only by applying events; recovery replays them
    through the same function, and only after RecoveryCompleted resumes what is pending. Numbers of lines that belong to
-   a mistake (designs.md) stand beside the line they spoil.
+   a mistake (docs/designs.md) stand beside the line they spoil.
 
         PlaceOrder        ProcessPayment          PaymentSucceeded
      --------------> . ------------------> Pending --------------> Completed

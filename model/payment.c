@@ -531,7 +531,7 @@ static void charge_or_resolve(struct sim_node *node, const struct sim_message *m
     enum outcome outcome = call_charge(node, &operation);
     sim_sql_begin(node);
     write_intent(node, &operation, REPLACE_OPERATION);
-    model_commit(node, "intent, after the call");
+    model_commit(node, "intent after the call");
     finish(node, &operation, outcome);
     return;
   }

@@ -59,7 +59,9 @@ void report_text_summary(FILE *out, const struct report_summary *summary, const 
   else fprintf(out, "%s fail", failing);
   fprintf(out, "; %zu of %zu invariants exercised", exercised, summary->invariant_count);
   if (summary->explored) fprintf(out, "; %s to %d faults", summary->complete ? "complete" : "NOT complete", summary->faults_max);
-  fprintf(out, "; %s runs/s, %.1f transactions a run; digest %016" PRIx64 "\n", speed, summary->transactions_per_run, summary->digest);
+  fprintf(out, "; %s runs/s", speed);
+  if (!summary->explored) fprintf(out, ", %.1f transactions a run", summary->transactions_per_run);
+  fprintf(out, "; digest %016" PRIx64 "\n", summary->digest);
 }
 
 /* Two lines tell the same but for numbers (tries, counts). */

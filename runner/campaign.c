@@ -1,10 +1,13 @@
 #include "runner/campaign.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runner/jobs.h"
 #include "sim/check.h"
@@ -70,13 +73,26 @@ static void run_chunk(struct campaign *campaign, struct runner_world *world, str
   }
 }
 
+/* The first worker tells for all, from the counter they share. */
+static void tell_progress(const struct campaign *campaign, uint64_t runs, double *next, bool terminal) {
+  double now = seconds_now();
+  if (now < *next) return;
+  *next = now + (terminal ? 0.5 : 30);
+  const struct runner_campaign_options *options = campaign->options;
+  if (options->seeds != 0 && runs > options->seeds) runs = options->seeds;
+  fprintf(stderr, terminal ? "\r%s: %" PRIu64 " runs\033[K" : "oncesim: %s: %" PRIu64 " runs so far\n", campaign->scenario->name, runs);
+}
+
 static void work(void *context, int job) {
   struct campaign *campaign = context;
   struct runner_tally *tally = &campaign->shared->tally[job];
   const struct runner_campaign_options *options = campaign->options;
   struct runner_world world;
   runner_world_open(&world);
+  bool terminal = isatty(STDERR_FILENO) != 0;
+  double next_progress = seconds_now() + (terminal ? 0.5 : 30);
   for (;;) {
+    if (options->progress && job == 0) tell_progress(campaign, CHUNK * atomic_load(&campaign->shared->next_chunk), &next_progress, terminal);
     uint64_t from = CHUNK * atomic_fetch_add(&campaign->shared->next_chunk, 1);
     if (options->seeds != 0 && from >= options->seeds) break;
     if (options->interrupted != NULL && *options->interrupted) break;
@@ -92,6 +108,7 @@ static void work(void *context, int job) {
   tally->decisions = decisions->decisions_total;
   tally->repeated = decisions->repeated_total;
   runner_world_close(&world);
+  if (options->progress && job == 0 && terminal) fprintf(stderr, "\r\033[K");
   tally->whole = true;
 }
 

@@ -33,6 +33,7 @@ struct runner_campaign_options {
   double seconds_max;   /* 0: no limit */
   int jobs;
   volatile const int *interrupted;
+  bool progress; /* tell on stderr how far it is: a line that overwrites itself on a terminal, else one every 30 s */
   bool backwards; /* seeds in falling order, for the order test */
 };
 

@@ -196,7 +196,7 @@ static int run_scenario(const char *path, const struct runner_options *options, 
   struct runner_campaign_options campaign_options = {
       .first_seed = options->has_seed ? (uint64_t)options->seed : 1,
       .seeds = single_seed ? 1 : options->has_time ? 0 : options->has_seeds ? (uint64_t)options->seeds : (uint64_t)scenario->seeds,
-      .seconds_max = options->seconds, .jobs = options->jobs, .interrupted = interrupted};
+      .seconds_max = options->seconds, .jobs = options->jobs, .interrupted = interrupted, .progress = true};
   if (campaign_options.seeds != 0 && campaign_options.seeds < 256) campaign_options.jobs = 1;
   static struct runner_campaign campaign;
   runner_campaign_run(scenario, &campaign_options, &campaign);
@@ -254,14 +254,8 @@ int runner_command_run(const struct runner_options *options) {
   collect(options, &scenarios, &replays);
   int code = EXIT_HELD;
   bool ran = false;
-  double next_progress = 0;
   for (size_t i = 0; i < replays.count && !*interrupted; i++) code = runner_exit_worse(code, run_replay(replays.path[i], options, &ran));
   for (size_t i = 0; i < scenarios.count && !*interrupted; i++) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (!options->json && scenarios.count > 1 && isatty(STDERR_FILENO)) fprintf(stderr, "\r[%zu/%zu] %-50s\r", i + 1, scenarios.count, scenarios.path[i]);
-    else if (scenarios.count > 1 && (double)now.tv_sec > next_progress && i > 0) fprintf(stderr, "oncesim: %zu of %zu scenarios done\n", i, scenarios.count);
-    if ((double)now.tv_sec > next_progress) next_progress = (double)now.tv_sec + 30;
     int one = run_scenario(scenarios.path[i], options, scenarios.count == 1);
     if (one != EXIT_USAGE) ran = true;
     code = runner_exit_worse(code, one);

@@ -298,13 +298,13 @@ static void read_faults(struct reader *reader, struct fy_node *value) {
   }
   void *iterator = NULL;
   struct fy_node_pair *pair;
+  /* The base is read first: the other keys change single points of it. */
+  struct fy_node *base = fy_node_is_mapping(value) ? fy_node_mapping_lookup_by_string(value, "base", (size_t)-1) : NULL;
+  if (base != NULL) read_base(reader, base);
   while ((pair = fy_node_mapping_iterate(value, &iterator)) != NULL && !reader->failed) {
     char name[60], hint[120];
     if (!scalar(reader, fy_node_pair_key(pair), name, sizeof name, "a fault point")) return;
-    if (strcmp(name, "base") == 0) {
-      read_base(reader, fy_node_pair_value(pair));
-      continue;
-    }
+    if (strcmp(name, "base") == 0) continue;
     if (strcmp(name, "swarm") == 0) {
       SCENARIO->plan.swarm = boolean(reader, fy_node_pair_value(pair));
       continue;

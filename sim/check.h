@@ -1,5 +1,6 @@
 /* The first kind of wrong: a bug of ours. Always on; prints where the run stood (seed, step, virtual time) and aborts.
-   Findings about a protocol go through sim/invariant.h, errors of the outside world through sim/status.h. */
+   Findings about a protocol go through sim/invariant.h, errors of the
+   outside world are returned as messages by whoever met them. */
 #ifndef SIM_CHECK_H
 #define SIM_CHECK_H
 

@@ -50,14 +50,15 @@ static void begin(struct sim_decisions *decisions, const struct sim_plan *plan) 
   }
 }
 
-/* Odds of one answer in 2^32 parts, multiplied by the run's swarm factor (in quarters), kept below certainty unless the
-   scenario asked for it. */
+/* Odds of one answer in 2^32 parts, multiplied by the run's swarm factor (in quarters). Certainty stays certain; what swarm
+   raises stays at a third, or what the scenario says if that is more, so that a run can come to an end. */
 static uint64_t parts_of(struct sim_odds odds, uint64_t quarters) {
   if (odds.denominator == 0) return 0;
-  uint64_t parts = ((uint64_t)odds.numerator << 32) / odds.denominator;
   if (odds.numerator >= odds.denominator) return UINT32_MAX;
-  parts = parts * quarters / 4;
-  return parts > UINT32_MAX / 3 ? UINT32_MAX / 3 : parts;
+  uint64_t parts = ((uint64_t)odds.numerator << 32) / odds.denominator;
+  uint64_t most = parts > UINT32_MAX / 3 ? parts : UINT32_MAX / 3;
+  uint64_t scaled = parts * quarters / 4;
+  return scaled > most ? most : scaled;
 }
 
 void sim_decisions_begin_seed(struct sim_decisions *decisions, const struct sim_plan *plan, uint64_t seed) {
@@ -221,6 +222,7 @@ void sim_fault_words(char *out, size_t size, const struct sim_point *point, int 
   char life[24] = "";
   char attempt[24] = "";
   char repeated[24] = "";
+  REQUIRE((subject->step == NULL || strstr(subject->step, ", ") == NULL) && (subject->id == NULL || strpbrk(subject->id->text, ", ") == NULL)); /* fields of a fault line */
   bool has_id = subject->id != NULL && subject->id->hash != 0;
   if (subject->life != 0) snprintf(life, sizeof life, " life %" PRIu32, subject->life);
   if (subject->attempt != 0) snprintf(attempt, sizeof attempt, " try %" PRIu32, subject->attempt);

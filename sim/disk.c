@@ -2,7 +2,7 @@
    copies those ranges; a power loss copies none (lost), all (kept) or a choice of 64-byte pieces (torn) of them and then
    makes both buffers equal. A torn piece takes its bytes from the file as written, so where two unsynced writes overlap
    the later one wins; keeping the earlier one alone is not modelled. A file that was unlinked and made again is a new
-   inode: its old synced bytes come back whole, or the new ones do, never a mix. Source: storage.md pitfalls met. */
+   inode: its old synced bytes come back whole, or the new ones do, never a mix. */
 #include "sim/disk.h"
 
 #include <sqlite3.h>

@@ -30,7 +30,8 @@ _Noreturn void sim_fiber_exit(struct sim_fiber_pool *pool);
 void sim_fiber_kill(struct sim_fiber_pool *pool, struct sim_fiber *fiber);
 /* The fiber now running, NULL on the scheduler's own stack. */
 struct sim_fiber *sim_fiber_current(const struct sim_fiber_pool *pool);
-/* Bytes of the deepest stack so far over all fibers; stacks are painted when made. */
+/* Bytes of the deepest stack so far over all fibers; measured in sanitizer builds, where stacks
+   are painted when made; else 0. */
 size_t sim_fiber_stack_used_max(const struct sim_fiber_pool *pool);
 
 #endif

@@ -64,6 +64,7 @@ struct sim_connection {
   uint32_t handle_bit;
   enum sim_durability durability;
   sqlite3_stmt *begin, *commit, *rollback;
+  sqlite3_stmt *probe; /* a read of the schema, for a connection to look at the database at all */
   sqlite3_stmt *scan[SIM_TABLES_MAX];
   sqlite3_stmt *statement[SIM_STATEMENTS_MAX];
   const char *table_pointer[SIM_TABLES_MAX]; /* SQLite's own copy of the name, to spare a comparison a row */
@@ -147,7 +148,9 @@ struct sim_sql_log {
 enum sim_crash_kind { SIM_CRASH_NONE, SIM_CRASH_NODE, SIM_CRASH_POWER };
 
 struct sim_points { /* looked up once */
-  const struct sim_point *gap, *transaction, *commit, *position, *unsynced, *restart, *bus, *notice, *request, *answer, *route, *journal, *page_size;
+#define SIM_POINT(field, name, answers) const struct sim_point *field;
+#include "sim/points.def"
+#undef SIM_POINT
 };
 
 struct sim_world {

@@ -11,7 +11,7 @@ enum {
   SIM_INSTANCES_MAX = 4,        /* nodes of one service: two show every race, four leave room */
   SIM_NODES_MAX = 32,           /* SIM_SERVICES_MAX with two instances each */
   SIM_FIBERS_MAX = 64,          /* handlers under way at once: every node busy with two messages */
-  SIM_FIBER_STACK = 256 * 1024, /* bytes; SQL runs on it (storage.md: at least 256 KiB with a guard page) */
+  SIM_FIBER_STACK = 256 * 1024, /* bytes; SQL runs on it: at least 256 KiB, with a guard page */
   SIM_EVENTS_MAX = 4096,        /* pending events: some 20 in practice, a redelivery storm a few hundred */
   SIM_STEPS_MAX = 20000,        /* events of one run; past it the run is "stuck" (a livelock, not a bug of ours) */
   SIM_DECISIONS_MAX = 8192,     /* decisions of one run: about 100 an order, more in a storm */
@@ -26,7 +26,7 @@ enum {
   SIM_INVARIANTS_MAX = 64,      /* danger and verdict travel in a 64-bit mask */
   SIM_ARENA_SIZE = 24 * 1024 * 1024, /* bytes of run memory, touched only as used: a run uses about 50 KB, SIM_STEPS_MAX steps told in words 15 MB */
   SIM_STORY_LINES_MAX = 20000,  /* lines a replay keeps: one or two a step */
-  SIM_BUSY_TRIES_MAX = 400,     /* SQLITE_BUSY in a row before the run is called stuck: 20 s of virtual time */
+  SIM_BUSY_TRIES_MAX = 400,     /* SQLITE_BUSY in a row: 20 s of virtual time; more is a lock that nobody lets go, a bug */
 };
 
 #endif

@@ -71,7 +71,7 @@ void sim_notify(struct sim_node *node, size_t to_service, const struct sim_messa
 enum sim_call_end sim_call(struct sim_node *node, size_t to_service, const struct sim_message *request, int64_t timeout_ns, struct sim_message *answer_out) {
   struct sim_world *world = node->world;
   struct sim_task *task = world->current;
-  REQUIRE(task != NULL && !task->in_transaction);
+  REQUIRE(task != NULL && !task->in_transaction && world->service[to_service].outside);
   sim_node__gap_before(node);
   struct sim_call *call = sim_arena_take(&world->arena, sizeof *call);
   struct sim_event *event = message_event(world, SIM_EVENT_REQUEST, node, to_service, request);

@@ -28,8 +28,9 @@ struct sim_row {
 };
 
 void sim_sql_begin(struct sim_node *node);
+/* After SIM_COMMIT_FAILED nobody knows what is on the disk: sim_node_stop is the right answer, and recovery reads again. */
 enum sim_commit { SIM_COMMIT_DONE, SIM_COMMIT_FAILED };
-/* Commit; `step` names what is durable now ("intent committed"). A gap follows when it is done. */
+/* Commit (a commit that changed no row syncs nothing); `step` names what is durable now ("intent committed"). A gap follows when it is done. */
 enum sim_commit sim_sql_commit(struct sim_node *node, const char *step);
 void sim_sql_rollback(struct sim_node *node);
 

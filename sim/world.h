@@ -86,7 +86,7 @@ enum sim_unreduced {
 struct sim_setup {
   const char *scenario;
   uint64_t scenario_seed; /* of SQLite's own randomness: from the scenario, never from the run's seed */
-  uint8_t instance_count[SIM_SERVICES_MAX]; /* 0 leaves the service out */
+  uint8_t instance_count[SIM_SERVICES_MAX]; /* 0 leaves the service out; an outsider has 1 */
   enum sim_durability durability;
   unsigned unreduced;                       /* enum sim_unreduced; 0 outside tests */
   bool reopen_at_crash;          /* close, reopen and prepare again at each crash, as a cross-check of the kept connection */
@@ -108,19 +108,22 @@ struct sim_counters { /* of all runs so far */
   uint64_t runs, steps, transactions, reads, busy, crashes, power_losses, pauses, commit_errors, restores;
 };
 
-/* Make a world with these services; `kind` names the message kinds. All pointers stay the caller's. */
+/* Make a world with these services; `kind` names the message kinds (no spaces in them). All pointers stay the caller's. The
+   catalogue must hold sim's own points with exactly the answers that sim/points.def lists, in that order. */
 struct sim_world *sim_world_create(const struct sim_catalogue *catalogue, const struct sim_service *service, size_t service_count,
                                    const char *const *kind, size_t kind_count);
 void sim_world_destroy(struct sim_world *world);
 
-/* Reset everything and boot the nodes. Before it, call sim_decisions_begin_seed or _list on sim_world_decisions. */
+/* Reset everything and boot the nodes. Before it, call sim_decisions_begin_seed or _list on sim_world_decisions. The nodes'
+   start handlers and the observer run inside this call, so the model must be ready before it; run memory
+   (sim_world_arena) may be taken from here on. */
 void sim_world_begin(struct sim_world *world, const struct sim_setup *setup, bool telling);
 /* Advance to the end of the run and judge it. */
 enum sim_end sim_world_run(struct sim_world *world);
 /* Advance by one event. Returns false when the run has ended.
 
    1. If the workload is done and `faults_until_ns` has passed (or twice that, done or not), healing begins: from here no fault is asked, nodes that
-      are down or paused come back now, messages under way keep their delay.
+      are down come back now, messages under way keep their delay and frozen nodes wake at their time.
    2. The event first in (time, insertion number) is taken; cancelled ones are dropped without moving time. None left:
       the run is quiet and over. Too many steps, or too long since the last disturbance: it is stuck and over.
    3. Time becomes the event's time; it never moves otherwise. `yield` is an insertion at the present time, hence behind
@@ -167,14 +170,15 @@ bool sim_node_up(const struct sim_node *node);
 void *sim_node_memory(const struct sim_node *node);
 void sim_node_set_memory(struct sim_node *node, void *memory);
 
-/* Steps of a handler (on a fiber of `node`), each followed by a gap. */
+/* Steps of a handler (on a fiber of `node`, outside a transaction). A gap follows sim_send and sim_call, sim_sql_commit and
+   sim_sql_looked (sim/sql.h); one stands before the handler begins. */
 
 /* Send over the bus to a service; `resend_after_ns` is when the sender's own timer will send it again (0: never). */
 void sim_send(struct sim_node *node, size_t to_service, const struct sim_message *message, int64_t resend_after_ns);
 /* Send a notice (an outsider's message to us), which may also come twice under two ids, or be given up. */
 void sim_notify(struct sim_node *node, size_t to_service, const struct sim_message *message);
 enum sim_call_end { SIM_CALL_ANSWERED, SIM_CALL_UNANSWERED };
-/* Call an outsider and wait. Unanswered means *unknown*: it may have been done, may yet be, or never. */
+/* Call an outsider (never a service of ours) and wait. Unanswered means *unknown*: it may have been done, may yet be, or never. */
 enum sim_call_end sim_call(struct sim_node *node, size_t to_service, const struct sim_message *request, int64_t timeout_ns, struct sim_message *answer_out);
 /* An outsider answers a call. */
 void sim_answer(struct sim_node *node, struct sim_call *call, const struct sim_message *answer);
