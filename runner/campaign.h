@@ -4,8 +4,6 @@
 
 #include "runner/one.h"
 
-enum { RUNNER_FAILING_KEPT = 32 };
-
 struct runner_failing { /* a failing seed; the lowest ones are kept */
   uint64_t seed;
   uint64_t digest;

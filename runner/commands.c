@@ -23,8 +23,6 @@
 #include "runner/text.h"
 #include "sim/check.h"
 
-enum { FINDINGS_MAX = 3 };
-
 /* ---- interrupts ---- */
 
 static volatile int *interrupted;
@@ -110,14 +108,14 @@ static bool as_expected(const struct runner_scenario *scenario, const struct run
 
 static bool wants_finding(uint64_t found, uint64_t reported, size_t invariant) { return (found >> invariant & 1) != 0 && (reported >> invariant & 1) == 0; }
 
-/* Report the campaign's findings, each shrunk from its lowest seed, at most FINDINGS_MAX of them. */
+/* Report the campaign's findings, each shrunk from its lowest seed, at most RUNNER_FINDINGS_MAX of them. */
 static int report_findings(const struct runner_scenario *scenario, const struct runner_options *options, const struct runner_tally *tally) {
   struct runner_world world;
   runner_world_open(&world);
   uint64_t found = violated_mask(tally);
   uint64_t reported = 0;
   int code = EXIT_HELD, count = 0;
-  for (size_t i = 0; i <= SIM_INVARIANTS_MAX && count < FINDINGS_MAX; i++) {
+  for (size_t i = 0; i <= SIM_INVARIANTS_MAX && count < RUNNER_FINDINGS_MAX; i++) {
     bool stuck = i == SIM_INVARIANTS_MAX;
     if (stuck ? tally->stuck_runs == 0 || reported != 0 : !wants_finding(found, reported, i)) continue;
     uint64_t seed = tally->first_seed[i];
@@ -143,7 +141,7 @@ static int report_findings(const struct runner_scenario *scenario, const struct 
     free(list);
     count++;
   }
-  if (count == FINDINGS_MAX && !options->json) {
+  if (count == RUNNER_FINDINGS_MAX && !options->json) {
     char names[900];
     names_of(found & ~reported, names, sizeof names);
     if (names[0] != '\0') fprintf(stdout, "\n%s: broken as well: %s\n", scenario->name, names);
@@ -302,9 +300,9 @@ static int report_explored(const struct runner_scenario *scenario, const struct 
   struct runner_world world;
   runner_world_open(&world);
   uint64_t seen = 0;
-  for (int k = 0; k < explored->levels && count < FINDINGS_MAX; k++) {
+  for (int k = 0; k < explored->levels && count < RUNNER_FINDINGS_MAX; k++) {
     const struct runner_level *level = &explored->level[k];
-    for (size_t i = 0; i <= SIM_INVARIANTS_MAX && count < FINDINGS_MAX; i++) {
+    for (size_t i = 0; i <= SIM_INVARIANTS_MAX && count < RUNNER_FINDINGS_MAX; i++) {
       const struct runner_found *found = &level->first[i];
       bool stuck = i == SIM_INVARIANTS_MAX;
       if (!found->any || (!stuck && (seen >> i & 1) != 0) || (stuck && found->violated != 0)) continue;

@@ -4,8 +4,6 @@
 
 #include "runner/one.h"
 
-enum { RUNNER_FAULTS_EXPLORED_MAX = 6 };
-
 struct runner_found { /* the first failing run of a level, in the order of its faults */
   bool any;
   uint64_t violated;

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-enum { RUNNER_JOBS_MAX = 64 };
+#include "runner/limits.h"
 
 /* Run `work(context, job)` in `jobs` workers (in this process when there is one) and wait. Returns false when a worker
    died of a signal or an internal error. */

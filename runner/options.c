@@ -129,7 +129,7 @@ static bool take(struct runner_options *options, int option) {
       options->jobs = (int)value;
       return true;
     case OPTION_FAULTS:
-      if (!number(optarg, "faults", 0, 6, &value)) return false;
+      if (!number(optarg, "faults", 0, RUNNER_FAULTS_EXPLORED_MAX, &value)) return false;
       options->has_faults = true;
       options->faults = (int)value;
       return true;

@@ -23,8 +23,6 @@
 #include "runner/scenario.h"
 #include "sim/decision.h"
 
-enum { RUNNER_REPLAY_SIZE_MAX = 256 * 1024, RUNNER_SETS_MAX = 32 };
-
 struct runner_changes { /* of the command line, on top of the scenario file */
   const char *set[RUNNER_SETS_MAX];
   size_t set_count;

@@ -8,9 +8,8 @@
 
 #include "model/facts.h"
 #include "model/shop.h"
+#include "runner/limits.h"
 #include "sim/world.h"
-
-enum { RUNNER_SCENARIO_SIZE_MAX = 1024 * 1024, RUNNER_NAME_SIZE = 64, RUNNER_ERROR_SIZE = 1600 };
 
 struct runner_expect {
   bool known_bad;        /* there is an `expect` */
