@@ -69,12 +69,12 @@ static void replay_entry(struct sim_world *world, const struct sim_sql_entry *en
       if (entry->format[i] == 's') sqlite3_bind_text(statement, i + 1, entry->text[i], -1, SQLITE_STATIC);
     }
   }
-  while (sqlite3_step(statement) == SQLITE_ROW) {
-  }
+  while (sqlite3_step(statement) == SQLITE_ROW) {}
   sqlite3_reset(statement);
 }
 
-static void hook(struct sim_world *world, bool on, void (*callback)(void *, sqlite3 *, int, char const *, char const *, sqlite3_int64, sqlite3_int64)) {
+static void hook(struct sim_world *world, bool on,
+                 void (*callback)(void *, sqlite3 *, int, char const *, char const *, sqlite3_int64, sqlite3_int64)) {
   for (size_t s = 0; s < world->service_count; s++) {
     for (size_t i = 0; i < SIM_INSTANCES_MAX; i++) {
       struct sim_connection *connection = world->node[s][i].connection;
@@ -123,8 +123,8 @@ static void measure_ratio(const char *mode, const char *journal, uint64_t seeds)
     bare[r] = (end - bare_start) / (double)seeds;
     ratio[r] = simulated[r] / bare[r];
   }
-  printf("%-7s payment-single: %6.1f us a run, bare SQL %6.1f us, ratio %.2f; %.1f transactions a run\n", mode, 1e6 * median(simulated, REPEATS), 1e6 * median(bare, REPEATS), median(ratio, REPEATS),
-         (double)transactions / (double)seeds);
+  printf("%-7s payment-single: %6.1f us a run, bare SQL %6.1f us, ratio %.2f; %.1f transactions a run\n", mode,
+         1e6 * median(simulated, REPEATS), 1e6 * median(bare, REPEATS), median(ratio, REPEATS), (double)transactions / (double)seeds);
   runner_world_close(&world);
   runner_scenario_free(scenario);
 }
@@ -158,7 +158,8 @@ static void measure_explore(const char *gateway, int jobs) {
   struct runner_explore_options options = {.faults_max = 3, .jobs = jobs};
   runner_explore(scenario, &options, &explored);
   printf("explore payment-single, gateway %-5s, %d jobs:", gateway, jobs);
-  for (int k = 1; k < explored.levels; k++) printf("  %d faults %" PRIu64 " runs %.2f s", k, explored.level[k].runs, explored.level[k].seconds);
+  for (int k = 1; k < explored.levels; k++)
+    printf("  %d faults %" PRIu64 " runs %.2f s", k, explored.level[k].runs, explored.level[k].seconds);
   printf("%s\n", explored.complete ? "  complete" : "  NOT complete");
   runner_scenario_free(scenario);
 }

@@ -47,7 +47,10 @@ static struct sim_message message_of(const struct model_shop *shop, const struct
 
 static int ask(struct model_shop *shop, const char *name, const struct customer *customer, const char *step) {
   const struct sim_point *point = sim_world_point(shop->world, name);
-  struct sim_subject subject = {.id = &customer->id, .attempt = (uint32_t)(customer->cart * 10 + customer->card), .step = step, .what = sim_world_kind(shop->world, KIND_ARRIVE)};
+  struct sim_subject subject = {.id = &customer->id,
+                                .attempt = (uint32_t)(customer->cart * 10 + customer->card),
+                                .step = step,
+                                .what = sim_world_kind(shop->world, KIND_ARRIVE)};
   return sim_decide(sim_world_decisions(shop->world), point, &subject, sim_point_all(point));
 }
 
@@ -168,9 +171,27 @@ void model_customer_handle(struct sim_node *node, const struct sim_message *mess
     case KIND_PAYMENT_PENDING:
       if (message->value[VALUE_CARD] == customer->card || customer->tried_other_card) pending(node, customer);
       return;
-    case KIND_PLACE_ORDER: case KIND_PROCESS_PAYMENT: case KIND_PRICE_CHANGED: case KIND_CHARGE_PAYMENT: case KIND_RESOLVE_PAYMENT: case KIND_PAYMENT_SUCCEEDED:
-    case KIND_PAYMENT_FAILED: case KIND_PAYMENT_UNKNOWN: case KIND_PAYMENT_PARKED: case KIND_ACK: case KIND_CHARGE: case KIND_CHARGED: case KIND_LOOK_UP:
-    case KIND_LOOKED_UP: case KIND_REFUND_CHARGE: case KIND_REFUNDED: case KIND_ASK_AGAIN: case KIND_REDELIVER: case KIND_ARRIVE: case KIND_SLOW_CHARGE: case KIND_CHECK_DOUBLE:
+    case KIND_PLACE_ORDER:
+    case KIND_PROCESS_PAYMENT:
+    case KIND_PRICE_CHANGED:
+    case KIND_CHARGE_PAYMENT:
+    case KIND_RESOLVE_PAYMENT:
+    case KIND_PAYMENT_SUCCEEDED:
+    case KIND_PAYMENT_FAILED:
+    case KIND_PAYMENT_UNKNOWN:
+    case KIND_PAYMENT_PARKED:
+    case KIND_ACK:
+    case KIND_CHARGE:
+    case KIND_CHARGED:
+    case KIND_LOOK_UP:
+    case KIND_LOOKED_UP:
+    case KIND_REFUND_CHARGE:
+    case KIND_REFUNDED:
+    case KIND_ASK_AGAIN:
+    case KIND_REDELIVER:
+    case KIND_ARRIVE:
+    case KIND_SLOW_CHARGE:
+    case KIND_CHECK_DOUBLE:
     case MODEL_KIND_COUNT: UNREACHABLE("a message no customer gets");
   }
 }

@@ -19,7 +19,10 @@ enum model_axis {
 
 #define AXIS(id, ...) enum {
 #define CHOICE(axis, id, ...) axis##_##id,
-#define AXIS_END(axis) axis##_COUNT };
+#define AXIS_END(axis) \
+  axis##_COUNT         \
+  }                    \
+  ;
 #include "model/axes.def"
 #undef AXIS
 #undef CHOICE

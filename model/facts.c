@@ -221,11 +221,14 @@ static void on_leaves(struct sim_node *node, const struct sim_message *message) 
   }
 }
 
-static bool is_definite(const struct model_shop *shop, const struct model_order_fact *fact, const struct sim_message *request, const struct sim_message *answer) {
+static bool is_definite(const struct model_shop *shop, const struct model_order_fact *fact, const struct sim_message *request,
+                        const struct sim_message *answer) {
   switch ((enum model_gateway_status)answer->value[VALUE_STATUS]) {
     case GATEWAY_OK:
     case GATEWAY_DECLINED: return true;
-    case GATEWAY_NOT_FOUND: return request->sent_ns - fact->open_since_ns >= shop->config->request_lifetime_ns + shop->config->gateway.look_up_lag_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
+    case GATEWAY_NOT_FOUND:
+      return request->sent_ns - fact->open_since_ns >=
+             shop->config->request_lifetime_ns + shop->config->gateway.look_up_lag_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
     case GATEWAY_REFUSED:
     case GATEWAY_ERROR:
     case GATEWAY_IN_FLIGHT:
@@ -260,7 +263,8 @@ static void on_delivered(struct sim_node *node, const struct sim_message *messag
   struct model_shop *shop = model_shop_of(node);
   int64_t purchase = message->value[VALUE_PURCHASE];
   bool may_charge = message->kind == KIND_PROCESS_PAYMENT || message->kind == KIND_CHARGE_PAYMENT || message->kind == KIND_RESOLVE_PAYMENT;
-  if (may_charge && purchase >= 1 && purchase <= MODEL_PURCHASES_MAX && facts_of(shop)->purchase[purchase].charges > 0) sim_danger(shop->world, INVARIANT_AT_MOST_ONE_CHARGE);
+  if (may_charge && purchase >= 1 && purchase <= MODEL_PURCHASES_MAX && facts_of(shop)->purchase[purchase].charges > 0)
+    sim_danger(shop->world, INVARIANT_AT_MOST_ONE_CHARGE);
   if (sim_node_service(node) == SERVICE_ORDERS) model_check_redelivery(node, message);
 }
 
@@ -273,7 +277,8 @@ static void on_crashed(struct sim_node *node) {
   for (size_t i = 0; i < facts->order_count && sim_node_service(node) == SERVICE_PAYMENTS; i++) {
     if ((facts->order[i].definite_mask & bit) == 0) continue;
     facts->order[i].definite_mask &= ~bit;
-    if (facts->order[i].definite_mask == 0) facts->order[i].open = facts->order[i].reopened = true; /* the answer died with the last process that had it */
+    if (facts->order[i].definite_mask == 0)
+      facts->order[i].open = facts->order[i].reopened = true; /* the answer died with the last process that had it */
   }
 }
 
@@ -295,8 +300,13 @@ static void on_judge(struct sim_world *world) {
   model_judge_queue(shop);
 }
 
-const struct sim_observer model_observer = {
-    .row = on_row, .leaves = on_leaves, .answered = on_answered, .delivered = on_delivered, .crashed = on_crashed, .recovered = on_recovered, .judge = on_judge};
+const struct sim_observer model_observer = {.row = on_row,
+                                            .leaves = on_leaves,
+                                            .answered = on_answered,
+                                            .delivered = on_delivered,
+                                            .crashed = on_crashed,
+                                            .recovered = on_recovered,
+                                            .judge = on_judge};
 
 /* ---- the actor runtime ---- */
 

@@ -29,30 +29,30 @@ struct model_order_fact {
   bool requested;
   bool told_accepted, told_paid, told_failed, told_pending;
   /* The last call towards the gateway for this order. */
-  bool open;                /* its outcome is unknown to us */
+  bool open; /* its outcome is unknown to us */
   uint64_t open_operation;
-  int64_t open_since_ns;    /* when the last charge request left */
-  bool reopened;            /* known to a process that died before it was durable, unless its last commit landed after all */
+  int64_t open_since_ns;  /* when the last charge request left */
+  bool reopened;          /* known to a process that died before it was durable, unless its last commit landed after all */
   uint32_t definite_mask; /* payment instances that hold a definite answer which is not durable yet */
   /* One operation (order and card) at the provider. */
   struct {
     uint64_t reference; /* what the last request was sent under */
     char reference_text[SIM_ID_SIZE];
     uint32_t requests;
-    bool declined;         /* the refusal is durable */
-    bool ended;            /* a definite failure is known: a successor id is allowed */
+    bool declined;                              /* the refusal is durable */
+    bool ended;                                 /* a definite failure is known: a successor id is allowed */
     uint32_t declined_lives[SIM_INSTANCES_MAX]; /* the life of each instance that received the refusal */
     uint32_t polls;
   } by_card[MODEL_CARDS_MAX + 1];
   uint64_t live_hash[MODEL_EVENTS_MAX]; /* by sequence number; 0: none taken */
-  uint32_t deliveries[4]; /* of PaymentSucceeded, Failed, Unknown, Parked, sent after the receiver had one */
+  uint32_t deliveries[4];               /* of PaymentSucceeded, Failed, Unknown, Parked, sent after the receiver had one */
   int64_t delivered_ns[4];
-  bool acked_durable;     /* an acknowledgement left on the strength of a durable event */
+  bool acked_durable; /* an acknowledgement left on the strength of a durable event */
   bool parked_undecidable;
 };
 
 struct model_operation_fact { /* one row of payment_operations */
-  uint64_t id; /* 0: slot free */
+  uint64_t id;                /* 0: slot free */
   char text[SIM_ID_SIZE];
   int64_t order, card, amount_minor, payment;
   enum model_state status;
@@ -73,7 +73,7 @@ struct model_facts {
   size_t operation_count;
   struct model_purchase_fact purchase[MODEL_PURCHASES_MAX + 1];
   bool price_changed;
-  bool trouble; /* a crash, pause or restart happened */
+  bool trouble;                         /* a crash, pause or restart happened */
   int64_t replaying[SIM_INSTANCES_MAX]; /* order being replayed by that instance of the order service; 0 none */
 };
 

@@ -13,7 +13,19 @@
 #include "model/shop.h"
 #include "sim/check.h"
 
-enum order_statement { READ_EVENTS, READ_ORDERS, INSERT_EVENT, INSERT_EVENT_NEXT_FREE, READ_LAST_SEQ, CLAIM, CHECK_CLAIM, READ_CLAIM, WRITE_PRICE, READ_PRICE, ORDER_BOOT };
+enum order_statement {
+  READ_EVENTS,
+  READ_ORDERS,
+  INSERT_EVENT,
+  INSERT_EVENT_NEXT_FREE,
+  READ_LAST_SEQ,
+  CLAIM,
+  CHECK_CLAIM,
+  READ_CLAIM,
+  WRITE_PRICE,
+  READ_PRICE,
+  ORDER_BOOT
+};
 
 struct order_event {
   int64_t seq;
@@ -138,15 +150,15 @@ static bool insert_event(struct sim_node *node, struct order *order, struct orde
     if (sim_sql_run(node, CHECK_CLAIM, "iii", order->id, owner, order->epoch) != 1) return false;
   }
   if (MODEL_CHOSEN(design, JOURNAL_SEQUENCE, NEXT_FREE)) {
-    sim_sql_run(node, INSERT_EVENT_NEXT_FREE, "iisiiiiii", order->id, (int64_t)event->type, event->operation.text, event->number, event->purchase, event->amount_minor,
-                event->card, event->payment, event->at_ns);
+    sim_sql_run(node, INSERT_EVENT_NEXT_FREE, "iisiiiiii", order->id, (int64_t)event->type, event->operation.text, event->number,
+                event->purchase, event->amount_minor, event->card, event->payment, event->at_ns);
     sqlite3_stmt *last = sim_sql_query(node, READ_LAST_SEQ, "i", order->id);
     event->seq = sqlite3_column_int64(last, 0);
     sim_sql_done(last);
     return true;
   }
-  return sim_sql_run(node, INSERT_EVENT, "iiisiiiiii", order->id, event->seq, (int64_t)event->type, event->operation.text, event->number, event->purchase,
-                     event->amount_minor, event->card, event->payment, event->at_ns) == 1;
+  return sim_sql_run(node, INSERT_EVENT, "iiisiiiiii", order->id, event->seq, (int64_t)event->type, event->operation.text, event->number,
+                     event->purchase, event->amount_minor, event->card, event->payment, event->at_ns) == 1;
 }
 
 /* Persist an event, then apply it. Returns false when this activation is stale: it has been evicted. */
@@ -169,14 +181,16 @@ static bool persist(struct sim_node *node, struct order *order, struct order_eve
 }
 
 static bool persist_plain(struct sim_node *node, struct order *order, enum model_event type, int64_t payment) {
-  struct order_event event = {.type = type, .operation = order->operation, .number = order->number, .card = order->card, .payment = payment};
+  struct order_event event = {
+      .type = type, .operation = order->operation, .number = order->number, .card = order->card, .payment = payment};
   return persist(node, order, &event);
 }
 
 /* ---- recovery ---- */
 
 static struct order_event event_from_row(sqlite3_stmt *row) {
-  struct order_event event = {.seq = sqlite3_column_int64(row, 0), .type = (enum model_event)sqlite3_column_int(row, 1), .number = sqlite3_column_int64(row, 3)};
+  struct order_event event = {
+      .seq = sqlite3_column_int64(row, 0), .type = (enum model_event)sqlite3_column_int(row, 1), .number = sqlite3_column_int64(row, 3)};
   const char *operation = (const char *)sqlite3_column_text(row, 2);
   event.operation = sim_id_of(operation ? operation : "");
   event.purchase = sqlite3_column_int64(row, 4);
@@ -229,7 +243,8 @@ static struct order *activate(struct sim_node *node, int64_t id) {
   for (size_t i = 0; i < count; i++) {
     apply(node, order, &event[i], true);
     model_fact_replayed(node, id, event[i].seq, state_hash(order));
-    if (event[i].type == EVENT_PAYMENT_REQUESTED && MODEL_CHOSEN(design, RESUME_WHEN, DURING)) send_charge(node, order, KIND_RESOLVE_PAYMENT);
+    if (event[i].type == EVENT_PAYMENT_REQUESTED && MODEL_CHOSEN(design, RESUME_WHEN, DURING))
+      send_charge(node, order, KIND_RESOLVE_PAYMENT);
   }
   model_fact_recovery_completed(node, id);
   resume(node, order);
@@ -267,7 +282,8 @@ static void send_charge(struct sim_node *node, struct order *order, enum model_k
 /* Ask for a payment under this operation number: intent first, then the command. */
 static void request(struct sim_node *node, struct order *order, int64_t number, int64_t card) {
   const struct model_design *design = model_design_of(node);
-  struct order_event event = {.type = EVENT_PAYMENT_REQUESTED, .number = number, .card = card, .operation = model_operation_id(order->id, number)};
+  struct order_event event = {
+      .type = EVENT_PAYMENT_REQUESTED, .number = number, .card = card, .operation = model_operation_id(order->id, number)};
   if (!persist(node, order, &event)) return;
   order->tries = 0;
   if (!MODEL_CHOSEN(design, REPLAY_EFFECTS, IN_HANDLER)) send_charge(node, order, KIND_CHARGE_PAYMENT);
@@ -281,7 +297,8 @@ static void resume(struct sim_node *node, struct order *order) {
   if (MODEL_CHOSEN(design, PAYMENT_RESUME, NOTHING)) return;
   if (MODEL_CHOSEN(design, PAYMENT_RESUME, PENDING_ONLY) && !pending) return;
   if (MODEL_CHOSEN(design, PAYMENT_RESUME, RECHARGE)) request(node, order, order->number + 1, order->card);
-  else if (MODEL_CHOSEN(design, PAYMENT_RESUME, RESTART) || MODEL_CHOSEN(design, PAYMENT_STATE, FLAG)) send_charge(node, order, KIND_CHARGE_PAYMENT);
+  else if (MODEL_CHOSEN(design, PAYMENT_RESUME, RESTART) || MODEL_CHOSEN(design, PAYMENT_STATE, FLAG))
+    send_charge(node, order, KIND_CHARGE_PAYMENT);
   else send_charge(node, order, KIND_RESOLVE_PAYMENT);
 }
 
@@ -290,7 +307,8 @@ static void resume(struct sim_node *node, struct order *order) {
 static void tell_customer(struct sim_node *node, const struct order *order, enum model_kind kind, int64_t status, uint32_t attempt) {
   struct model_shop *shop = model_shop_of(node);
   if (several_instances(node) && sim_world_now(shop->world) - order->checked_ns > shop->config->lease_ns) return;
-  struct sim_message message = {.kind = (uint16_t)kind, .attempt = attempt, .subject = order->id, .id = sim_id_join("order:", order->id, "")};
+  struct sim_message message = {
+      .kind = (uint16_t)kind, .attempt = attempt, .subject = order->id, .id = sim_id_join("order:", order->id, "")};
   message.value[VALUE_PURCHASE] = order->purchase;
   message.value[VALUE_AMOUNT] = order->amount_minor;
   message.value[VALUE_CARD] = order->card;
@@ -307,7 +325,8 @@ static void tell_failed(struct sim_node *node, const struct order *order, int64_
 
 static void place(struct sim_node *node, struct order *order, const struct sim_message *message) {
   if (!order->placed) {
-    struct order_event event = {.type = EVENT_ORDER_PLACED, .purchase = message->value[VALUE_PURCHASE], .amount_minor = message->value[VALUE_AMOUNT]};
+    struct order_event event = {
+        .type = EVENT_ORDER_PLACED, .purchase = message->value[VALUE_PURCHASE], .amount_minor = message->value[VALUE_AMOUNT]};
     if (!persist(node, order, &event)) return;
   }
   tell_customer(node, order, KIND_ORDER_ACCEPTED, 0, message->attempt);
@@ -345,7 +364,8 @@ static void process_payment(struct sim_node *node, struct order *order, const st
     case STATE_NOT_REQUESTED: request(node, order, 1, card); return;
     case STATE_FAILED:
       if (card > order->card) request(node, order, order->number + 1, card);
-      else if (card == order->card) tell_failed(node, order, order->payment == NOT_EXECUTED ? REFUSAL_FAILED : REFUSAL_DECLINED, message->attempt);
+      else if (card == order->card)
+        tell_failed(node, order, order->payment == NOT_EXECUTED ? REFUSAL_FAILED : REFUSAL_DECLINED, message->attempt);
       return;
     case STATE_PENDING:
     case STATE_UNKNOWN:
@@ -367,10 +387,14 @@ static enum model_event event_for(const struct order *order, const struct sim_me
   bool current = sim_id_same(&order->operation, &message->id);
   bool undecided = order->state == STATE_PENDING || order->state == STATE_UNKNOWN || order->state == STATE_PARKED;
   switch ((int)message->kind) {
-    case KIND_PAYMENT_SUCCEEDED: return order->state != STATE_COMPLETED && order->state != STATE_NOT_REQUESTED && (current || order->state == STATE_FAILED) ? EVENT_PAYMENT_COMPLETED : EVENT_NONE;
+    case KIND_PAYMENT_SUCCEEDED:
+      return order->state != STATE_COMPLETED && order->state != STATE_NOT_REQUESTED && (current || order->state == STATE_FAILED)
+                 ? EVENT_PAYMENT_COMPLETED
+                 : EVENT_NONE;
     case KIND_PAYMENT_FAILED: return current && undecided ? EVENT_PAYMENT_FAILED : EVENT_NONE;
     case KIND_PAYMENT_UNKNOWN: return current && order->state == STATE_PENDING ? EVENT_PAYMENT_UNKNOWN : EVENT_NONE;
-    case KIND_PAYMENT_PARKED: return current && (order->state == STATE_PENDING || order->state == STATE_UNKNOWN) ? EVENT_PAYMENT_PARKED : EVENT_NONE;
+    case KIND_PAYMENT_PARKED:
+      return current && (order->state == STATE_PENDING || order->state == STATE_UNKNOWN) ? EVENT_PAYMENT_PARKED : EVENT_NONE;
     default: return EVENT_NONE;
   }
 }
@@ -391,7 +415,9 @@ static void payment_result(struct sim_node *node, struct order *order, const str
   }
   bool early = MODEL_CHOSEN(design, COMPLETION_ACK, BEFORE_PERSIST);
   if (early) acknowledge(node, order, message);
-  int64_t payment = event == EVENT_PAYMENT_COMPLETED ? message->value[VALUE_PAYMENT] : event == EVENT_PAYMENT_FAILED && message->value[VALUE_STATUS] == REFUSAL_FAILED ? NOT_EXECUTED : 0;
+  int64_t payment = event == EVENT_PAYMENT_COMPLETED                                                  ? message->value[VALUE_PAYMENT]
+                    : event == EVENT_PAYMENT_FAILED && message->value[VALUE_STATUS] == REFUSAL_FAILED ? NOT_EXECUTED
+                                                                                                      : 0;
   if (!persist_plain(node, order, event, payment)) return;
   if (event != EVENT_PAYMENT_UNKNOWN) sim_timer_cancel(node, &order->ask_again);
   if (!early) acknowledge(node, order, message);
@@ -418,7 +444,8 @@ static struct order *activation_for(struct sim_node *node, int64_t id, bool time
   bool checks = several_instances(node) && !MODEL_CHOSEN(model_design_of(node), ORDER_ACTIVATION, DOUBLE);
   if (order != NULL && checks) {
     sqlite3_stmt *row = sim_sql_query(node, READ_CLAIM, "i", id);
-    bool mine = row != NULL && sqlite3_column_int64(row, 0) == (int64_t)sim_node_instance(node) + 1 && sqlite3_column_int64(row, 1) == order->epoch;
+    bool mine =
+        row != NULL && sqlite3_column_int64(row, 0) == (int64_t)sim_node_instance(node) + 1 && sqlite3_column_int64(row, 1) == order->epoch;
     sim_sql_done(row);
     if (!mine) {
       evict_and_stand_down(node, order);

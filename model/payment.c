@@ -13,7 +13,18 @@
 #include "sim/check.h"
 
 enum payment_statement {
-  INSERT_OPERATION, REPLACE_OPERATION, READ_OPERATION, TAKE_OVER, RECORD_RESULT, RECORD_ATTEMPT, INSERT_CASE, ACKNOWLEDGE, READ_UNACKNOWLEDGED, PAYMENT_BOOT, DOUBLE_CHECKED, READ_UNCHECKED,
+  INSERT_OPERATION,
+  REPLACE_OPERATION,
+  READ_OPERATION,
+  TAKE_OVER,
+  RECORD_RESULT,
+  RECORD_ATTEMPT,
+  INSERT_CASE,
+  ACKNOWLEDGE,
+  READ_UNACKNOWLEDGED,
+  PAYMENT_BOOT,
+  DOUBLE_CHECKED,
+  READ_UNCHECKED,
 };
 
 enum outcome { OUTCOME_COMPLETED, OUTCOME_DECLINED, OUTCOME_NOT_EXECUTED, OUTCOME_UNKNOWN };
@@ -25,14 +36,14 @@ struct operation {
   int64_t payment;
   int64_t attempts, asks;
   int64_t last_attempt_ns, created_ns;
-  bool last_was_error; /* the provider answered 5xx */
+  bool last_was_error;    /* the provider answered 5xx */
   bool last_was_declined; /* it declined, while an earlier try might still land (refund_the_double) */
   int64_t owner;
   int64_t refusal; /* enum model_refusal, in provider_payment_id's place for failed rows */
   const char *error;
   int64_t key_number; /* which key or reference was used last */
   bool acknowledged;
-  int64_t asked_ns; /* when the gateway was last asked, by this handler */
+  int64_t asked_ns;       /* when the gateway was last asked, by this handler */
   int64_t known_attempts; /* as read or written last: whoever changed it since has taken over */
 };
 
@@ -55,7 +66,9 @@ enum { LIVES_OF_AN_INSTANCE = 1000 };
 
 static const struct model_gateway_profile *gateway_of(const struct sim_node *node) { return &model_shop_of(node)->config->gateway; }
 static int64_t now_of(const struct sim_node *node) { return sim_world_now(sim_node_world(node)); }
-static int64_t me(const struct sim_node *node) { return ((int64_t)sim_node_instance(node) + 1) * LIVES_OF_AN_INSTANCE + sim_node_life(node); }
+static int64_t me(const struct sim_node *node) {
+  return ((int64_t)sim_node_instance(node) + 1) * LIVES_OF_AN_INSTANCE + sim_node_life(node);
+}
 
 /* ---- what this process is doing ---- */
 
@@ -114,7 +127,8 @@ static bool key_lives(const struct sim_node *node, const struct operation *opera
    time of asking counts, not the time at which the answer is looked at: in between this process may have been frozen. */
 static bool absence_is_definite(const struct sim_node *node, const struct operation *operation) {
   const struct model_config *config = model_shop_of(node)->config;
-  int64_t final_after_ns = config->lease_ns + config->request_lifetime_ns + gateway_of(node)->look_up_lag_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
+  int64_t final_after_ns =
+      config->lease_ns + config->request_lifetime_ns + gateway_of(node)->look_up_lag_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
   return operation->asked_ns - operation->last_attempt_ns >= final_after_ns;
 }
 
@@ -154,20 +168,25 @@ static bool read_operation(struct sim_node *node, const struct sim_id *id, struc
   out->last_was_declined = error != NULL && strcmp(error, "declined") == 0;
   out->known_attempts = out->attempts;
   out->acknowledged = sqlite3_column_int(row, 12) != 0;
-  out->refusal = out->status == STATE_FAILED ? (error != NULL && strcmp(error, "declined") == 0 ? REFUSAL_DECLINED : REFUSAL_FAILED) : REFUSAL_NONE;
+  out->refusal =
+      out->status == STATE_FAILED ? (error != NULL && strcmp(error, "declined") == 0 ? REFUSAL_DECLINED : REFUSAL_FAILED) : REFUSAL_NONE;
   sim_sql_done(row);
   return true;
 }
 
 static int write_intent(struct sim_node *node, const struct operation *operation, enum payment_statement statement) {
-  return sim_sql_run(node, statement, "siiiiiiiiii", operation->id.text, operation->order, operation->purchase, operation->card, operation->amount_minor,
-                     (int64_t)operation->status, operation->payment, operation->attempts, operation->last_attempt_ns, operation->created_ns, operation->owner);
+  return sim_sql_run(node, statement, "siiiiiiiiii", operation->id.text, operation->order, operation->purchase, operation->card,
+                     operation->amount_minor, (int64_t)operation->status, operation->payment, operation->attempts,
+                     operation->last_attempt_ns, operation->created_ns, operation->owner);
 }
 
 /* ---- telling the order ---- */
 
 static enum model_kind kind_of(enum model_state status) {
-  return status == STATE_COMPLETED ? KIND_PAYMENT_SUCCEEDED : status == STATE_FAILED ? KIND_PAYMENT_FAILED : status == STATE_PARKED ? KIND_PAYMENT_PARKED : KIND_PAYMENT_UNKNOWN;
+  return status == STATE_COMPLETED ? KIND_PAYMENT_SUCCEEDED
+         : status == STATE_FAILED  ? KIND_PAYMENT_FAILED
+         : status == STATE_PARKED  ? KIND_PAYMENT_PARKED
+                                   : KIND_PAYMENT_UNKNOWN;
 }
 
 static void arm_redelivery(struct sim_node *node, const struct sim_id *id, int64_t order, uint32_t tries) {
@@ -196,7 +215,8 @@ static void disarm_redelivery(struct sim_node *node, const struct sim_id *id) {
 
 /* Send the operation's present status to the order; final ones again until acknowledged. */
 static void report(struct sim_node *node, const struct operation *operation, uint32_t tries) {
-  struct sim_message message = {.kind = (uint16_t)kind_of(operation->status), .attempt = tries, .subject = operation->order, .id = operation->id};
+  struct sim_message message = {
+      .kind = (uint16_t)kind_of(operation->status), .attempt = tries, .subject = operation->order, .id = operation->id};
   message.value[VALUE_PURCHASE] = operation->purchase;
   message.value[VALUE_AMOUNT] = operation->amount_minor;
   message.value[VALUE_CARD] = operation->card;
@@ -216,7 +236,10 @@ static const char *result_words(const struct operation *operation) {
 }
 
 static const char *step_of(enum model_state status) {
-  return status == STATE_COMPLETED ? "result: completed" : status == STATE_FAILED ? "result: failed" : status == STATE_PARKED ? "result: parked" : "result: unknown";
+  return status == STATE_COMPLETED ? "result: completed"
+         : status == STATE_FAILED  ? "result: failed"
+         : status == STATE_PARKED  ? "result: parked"
+                                   : "result: unknown";
 }
 
 /* Record the status, unless the row is final already or somebody else has made a further attempt (then only success, which
@@ -225,10 +248,12 @@ static void record(struct sim_node *node, struct operation *operation) {
   const struct model_design *design = model_design_of(node);
   int64_t kept = MODEL_CHOSEN(design, PAYMENT_RESULT, STATUS_ONLY) ? 0 : operation->payment;
   operation->payment = kept;
-  const char *error = operation->status == STATE_FAILED ? (operation->refusal == REFUSAL_DECLINED ? "declined" : "failed") : operation->error ? operation->error : "";
+  const char *error = operation->status == STATE_FAILED ? (operation->refusal == REFUSAL_DECLINED ? "declined" : "failed")
+                      : operation->error                ? operation->error
+                                                        : "";
   sim_sql_begin(node);
-  int changed = sim_sql_run(node, RECORD_RESULT, "iissiisi", (int64_t)operation->status, kept, error, result_words(operation), operation->asks, now_of(node), operation->id.text,
-                            operation->known_attempts);
+  int changed = sim_sql_run(node, RECORD_RESULT, "iissiisi", (int64_t)operation->status, kept, error, result_words(operation),
+                            operation->asks, now_of(node), operation->id.text, operation->known_attempts);
   if (changed == 1 && operation->status == STATE_PARKED) {
     sim_sql_run(node, INSERT_CASE, "siissi", operation->id.text, operation->order, operation->amount_minor, result_words(operation),
                 gateway_of(node)->looks_up ? "asked and repeated within its bounds" : "the gateway answers no look-up", now_of(node));
@@ -250,7 +275,8 @@ static void park(struct sim_node *node, struct operation *operation) {
 
 /* ---- the gateway ---- */
 
-static struct sim_message gateway_request(const struct sim_node *node, const struct operation *operation, enum model_kind kind, const struct sim_id *key) {
+static struct sim_message gateway_request(const struct sim_node *node, const struct operation *operation, enum model_kind kind,
+                                          const struct sim_id *key) {
   (void)node;
   struct sim_message request = {.kind = (uint16_t)kind, .subject = operation->order, .id = *key};
   request.value[VALUE_PURCHASE] = operation->purchase;
@@ -270,7 +296,9 @@ static enum outcome read_answer(const struct sim_node *node, struct operation *o
     case GATEWAY_OK: operation->payment = answer->value[VALUE_PAYMENT]; return OUTCOME_COMPLETED;
     case GATEWAY_DECLINED: return OUTCOME_DECLINED;
     case GATEWAY_ERROR: return fail || MODEL_CHOSEN(design, PAYMENT_ON_UNKNOWN, FAIL_ON_5XX) ? OUTCOME_NOT_EXECUTED : OUTCOME_UNKNOWN;
-    case GATEWAY_IN_FLIGHT: operation->error = "in flight"; return fail || MODEL_CHOSEN(design, PAYMENT_ON_UNKNOWN, FAIL_ON_CONFLICT) ? OUTCOME_NOT_EXECUTED : OUTCOME_UNKNOWN;
+    case GATEWAY_IN_FLIGHT:
+      operation->error = "in flight";
+      return fail || MODEL_CHOSEN(design, PAYMENT_ON_UNKNOWN, FAIL_ON_CONFLICT) ? OUTCOME_NOT_EXECUTED : OUTCOME_UNKNOWN;
     case GATEWAY_REFUSED: operation->error = "refused"; return OUTCOME_UNKNOWN;
     case GATEWAY_NOT_FOUND:
     case GATEWAY_UNSUPPORTED: break;
@@ -289,7 +317,8 @@ static enum outcome call_charge(struct sim_node *node, struct operation *operati
 
 static bool charge_anew(struct sim_node *node, enum outcome outcome) {
   const struct model_design *design = model_design_of(node);
-  if (outcome == OUTCOME_UNKNOWN) return MODEL_CHOSEN(design, PAYMENT_ON_UNKNOWN, RECHARGE) || MODEL_CHOSEN(design, PAYMENT_ON_UNKNOWN, CATCH_ALL);
+  if (outcome == OUTCOME_UNKNOWN)
+    return MODEL_CHOSEN(design, PAYMENT_ON_UNKNOWN, RECHARGE) || MODEL_CHOSEN(design, PAYMENT_ON_UNKNOWN, CATCH_ALL);
   return outcome == OUTCOME_DECLINED && MODEL_CHOSEN(design, PAYMENT_ON_UNKNOWN, CATCH_ALL);
 }
 
@@ -299,13 +328,15 @@ static bool intent_is_stale(const struct sim_node *node, const struct operation 
 }
 
 static bool refunds_doubles(const struct sim_node *node) {
-  return !gateway_of(node)->takes_keys && gateway_of(node)->looks_up && MODEL_CHOSEN(model_design_of(node), PAYMENT_NO_KEY_GATEWAY, REFUND_THE_DOUBLE);
+  return !gateway_of(node)->takes_keys && gateway_of(node)->looks_up &&
+         MODEL_CHOSEN(model_design_of(node), PAYMENT_NO_KEY_GATEWAY, REFUND_THE_DOUBLE);
 }
 
 /* The variant refund_the_double: come back when nothing can land any more. */
 static void arm_double_check(struct sim_node *node, const struct sim_id *id, int64_t order, int64_t last_attempt_ns, uint32_t tries) {
   const struct model_config *config = model_shop_of(node)->config;
-  int64_t due_ns = last_attempt_ns + config->lease_ns + config->request_lifetime_ns + gateway_of(node)->look_up_lag_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
+  int64_t due_ns =
+      last_attempt_ns + config->lease_ns + config->request_lifetime_ns + gateway_of(node)->look_up_lag_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
   int64_t delay_ns = due_ns > now_of(node) ? due_ns - now_of(node) : 0;
   struct sim_message timer = {.kind = KIND_CHECK_DOUBLE, .subject = order, .id = *id, .attempt = tries};
   sim_timer_set(node, delay_ns + (int64_t)(tries - 1) * SIM_HOUR, &timer);
@@ -324,7 +355,8 @@ static void finish(struct sim_node *node, struct operation *operation, enum outc
     return;
   }
   record(node, operation);
-  if (refunds_doubles(node) && operation->attempts > 1 && operation->status != STATE_UNKNOWN) arm_double_check(node, &operation->id, operation->order, operation->last_attempt_ns, 1);
+  if (refunds_doubles(node) && operation->attempts > 1 && operation->status != STATE_UNKNOWN)
+    arm_double_check(node, &operation->id, operation->order, operation->last_attempt_ns, 1);
   report(node, operation, 1);
 }
 
@@ -348,7 +380,8 @@ static void repeat(struct sim_node *node, struct operation *operation) {
   operation->attempts++;
   operation->last_attempt_ns = now_of(node);
   sim_sql_begin(node);
-  int changed = sim_sql_run(node, RECORD_ATTEMPT, "iiiisi", operation->attempts, operation->asks, operation->last_attempt_ns, me(node), operation->id.text, operation->known_attempts);
+  int changed = sim_sql_run(node, RECORD_ATTEMPT, "iiiisi", operation->attempts, operation->asks, operation->last_attempt_ns, me(node),
+                            operation->id.text, operation->known_attempts);
   if (changed != 1) {
     sim_sql_rollback(node);
     return;
@@ -377,7 +410,9 @@ static void absent(struct sim_node *node, struct operation *operation) {
     repeat(node, operation);
     return;
   }
-  bool at_once = !keys && !operation->last_was_declined && (MODEL_CHOSEN(design, PAYMENT_NO_KEY_GATEWAY, BELIEVE_AT_ONCE) || MODEL_CHOSEN(design, PAYMENT_NO_KEY_GATEWAY, REFUND_THE_DOUBLE));
+  bool at_once =
+      !keys && !operation->last_was_declined &&
+      (MODEL_CHOSEN(design, PAYMENT_NO_KEY_GATEWAY, BELIEVE_AT_ONCE) || MODEL_CHOSEN(design, PAYMENT_NO_KEY_GATEWAY, REFUND_THE_DOUBLE));
   if (!definite && !at_once) {
     finish(node, operation, OUTCOME_UNKNOWN);
     return;
@@ -579,7 +614,9 @@ static void check_double(struct sim_node *node, const struct sim_message *messag
 
 static void redeliver(struct sim_node *node, const struct sim_message *message) {
   struct operation operation;
-  if (!read_operation(node, &message->id, &operation) || operation.acknowledged || operation.status == STATE_UNKNOWN || operation.status == STATE_PENDING) return;
+  if (!read_operation(node, &message->id, &operation) || operation.acknowledged || operation.status == STATE_UNKNOWN ||
+      operation.status == STATE_PENDING)
+    return;
   report(node, &operation, message->attempt + 1);
 }
 

@@ -12,14 +12,15 @@
 #define WRITE_BOOT "INSERT OR REPLACE INTO boots VALUES(?, ?)"
 
 static const char orders_schema[] =
-    "CREATE TABLE events(order_id INTEGER NOT NULL, seq INTEGER NOT NULL, type INTEGER NOT NULL, operation_id TEXT, operation_number INTEGER,"
+    "CREATE TABLE events(order_id INTEGER NOT NULL, seq INTEGER NOT NULL, type INTEGER NOT NULL, operation_id TEXT, operation_number "
+    "INTEGER,"
     " purchase INTEGER, amount_minor INTEGER, card INTEGER, payment_id INTEGER, at INTEGER, PRIMARY KEY(order_id, seq));"
-    "CREATE TABLE activations(order_id INTEGER PRIMARY KEY, owner INTEGER NOT NULL, epoch INTEGER NOT NULL);"
-    BOOTS_TABLE
+    "CREATE TABLE activations(order_id INTEGER PRIMARY KEY, owner INTEGER NOT NULL, epoch INTEGER NOT NULL);" BOOTS_TABLE
     "CREATE TABLE prices(item INTEGER PRIMARY KEY, amount_minor INTEGER NOT NULL);";
 static const char *const orders_table[] = {"events"};
 static const char *const orders_statement[] = {
-    "SELECT seq, type, operation_id, operation_number, purchase, amount_minor, card, payment_id, at FROM events WHERE order_id=? ORDER BY seq",
+    "SELECT seq, type, operation_id, operation_number, purchase, amount_minor, card, payment_id, at FROM events WHERE order_id=? ORDER BY "
+    "seq",
     "SELECT DISTINCT order_id FROM events ORDER BY order_id",
     "INSERT INTO events VALUES(?,?,?,?,?,?,?,?,?,?)",
     "INSERT INTO events SELECT ?1, coalesce(max(seq), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM events WHERE order_id=?1",
@@ -32,40 +33,60 @@ static const char *const orders_statement[] = {
     WRITE_BOOT,
 };
 
-static const char payments_schema[] =
-    BOOTS_TABLE
-    "CREATE TABLE payment_operations(operation_id TEXT PRIMARY KEY, order_or_registration_id INTEGER NOT NULL, purchase INTEGER, card INTEGER,"
-    " amount_minor INTEGER NOT NULL, status INTEGER NOT NULL, provider_payment_id INTEGER, response_payload TEXT, attempt_count INTEGER NOT NULL,"
-    " ask_count INTEGER NOT NULL, last_attempt_at INTEGER, last_error TEXT, last_confirmed_result TEXT, created_at INTEGER, updated_at INTEGER,"
+static const char payments_schema[] = BOOTS_TABLE
+    "CREATE TABLE payment_operations(operation_id TEXT PRIMARY KEY, order_or_registration_id INTEGER NOT NULL, purchase INTEGER, card "
+    "INTEGER,"
+    " amount_minor INTEGER NOT NULL, status INTEGER NOT NULL, provider_payment_id INTEGER, response_payload TEXT, attempt_count INTEGER "
+    "NOT NULL,"
+    " ask_count INTEGER NOT NULL, last_attempt_at INTEGER, last_error TEXT, last_confirmed_result TEXT, created_at INTEGER, updated_at "
+    "INTEGER,"
     " acknowledged INTEGER NOT NULL, owner INTEGER NOT NULL);"
-    "CREATE TABLE open_cases(operation_id TEXT PRIMARY KEY, order_or_registration_id INTEGER, amount_minor INTEGER, last_confirmed_result TEXT, reason TEXT, opened_at INTEGER);";
+    "CREATE TABLE open_cases(operation_id TEXT PRIMARY KEY, order_or_registration_id INTEGER, amount_minor INTEGER, last_confirmed_result "
+    "TEXT, reason TEXT, opened_at INTEGER);";
 static const char *const payments_table[] = {"payment_operations", "open_cases"};
 #define OPERATION_VALUES "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?8, 0, ?9, '', 'nothing yet', ?10, ?9, 0, ?11)"
 static const char *const payments_statement[] = {
     "INSERT INTO payment_operations " OPERATION_VALUES " ON CONFLICT DO NOTHING",
     "INSERT OR REPLACE INTO payment_operations " OPERATION_VALUES,
-    "SELECT order_or_registration_id, purchase, card, amount_minor, status, provider_payment_id, attempt_count, ask_count, last_attempt_at, created_at, owner, last_error,"
+    "SELECT order_or_registration_id, purchase, card, amount_minor, status, provider_payment_id, attempt_count, ask_count, "
+    "last_attempt_at, created_at, owner, last_error,"
     " acknowledged FROM payment_operations WHERE operation_id=?",
     "UPDATE payment_operations SET owner=? WHERE operation_id=? AND owner=? AND status=1",
-    "UPDATE payment_operations SET status=?, provider_payment_id=?, last_error=?, last_confirmed_result=?, ask_count=?, updated_at=?, acknowledged=0"
+    "UPDATE payment_operations SET status=?, provider_payment_id=?, last_error=?, last_confirmed_result=?, ask_count=?, updated_at=?, "
+    "acknowledged=0"
     " WHERE operation_id=?7 AND status IN (1, 4) AND (attempt_count=?8 OR ?1=2)",
-    "UPDATE payment_operations SET attempt_count=?, ask_count=?, last_attempt_at=?, owner=? WHERE operation_id=? AND status IN (1, 4) AND attempt_count=?",
+    "UPDATE payment_operations SET attempt_count=?, ask_count=?, last_attempt_at=?, owner=? WHERE operation_id=? AND status IN (1, 4) AND "
+    "attempt_count=?",
     "INSERT OR IGNORE INTO open_cases VALUES(?,?,?,?,?,?)",
     "UPDATE payment_operations SET acknowledged=1 WHERE operation_id=? AND status=? AND acknowledged=0",
     "SELECT operation_id, order_or_registration_id FROM payment_operations WHERE acknowledged=0 AND status IN (2, 3, 5)",
     WRITE_BOOT,
     "UPDATE payment_operations SET response_payload='checked for doubles' WHERE operation_id=?",
-    "SELECT operation_id, order_or_registration_id, last_attempt_at FROM payment_operations WHERE attempt_count>1 AND status IN (2, 3, 5) AND response_payload IS NULL",
+    "SELECT operation_id, order_or_registration_id, last_attempt_at FROM payment_operations WHERE attempt_count>1 AND status IN (2, 3, 5) "
+    "AND response_payload IS NULL",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 const struct sim_service model_services[MODEL_SERVICE_COUNT] = {
     [SERVICE_CUSTOMERS] = {.name = "customers", .outside = true, .handle = model_customer_handle},
-    [SERVICE_ORDERS] = {.name = "orders", .actor = true, .schema = orders_schema, .table = orders_table, .table_count = COUNT(orders_table),
-                        .statement = orders_statement, .statement_count = COUNT(orders_statement), .start = model_order_start, .handle = model_order_handle},
-    [SERVICE_PAYMENTS] = {.name = "payments", .schema = payments_schema, .table = payments_table, .table_count = COUNT(payments_table),
-                          .statement = payments_statement, .statement_count = COUNT(payments_statement), .start = model_payment_start, .handle = model_payment_handle},
+    [SERVICE_ORDERS] = {.name = "orders",
+                        .actor = true,
+                        .schema = orders_schema,
+                        .table = orders_table,
+                        .table_count = COUNT(orders_table),
+                        .statement = orders_statement,
+                        .statement_count = COUNT(orders_statement),
+                        .start = model_order_start,
+                        .handle = model_order_handle},
+    [SERVICE_PAYMENTS] = {.name = "payments",
+                          .schema = payments_schema,
+                          .table = payments_table,
+                          .table_count = COUNT(payments_table),
+                          .statement = payments_statement,
+                          .statement_count = COUNT(payments_statement),
+                          .start = model_payment_start,
+                          .handle = model_payment_handle},
     [SERVICE_GATEWAY] = {.name = "gateway", .outside = true, .handle = model_gateway_handle},
 };
 
@@ -122,15 +143,37 @@ void model_describe(const struct sim_message *message, char *out, size_t size) {
   static const char *const refusal[] = {"", "declined", "failed"};
   const char *id = message->id.text;
   switch ((enum model_kind)message->kind) {
-    case KIND_CHARGED: snprintf(out, size, "%s: %s", id, model_gateway_status_words((enum model_gateway_status)message->value[VALUE_STATUS])); return;
-    case KIND_LOOKED_UP: snprintf(out, size, "%s: %s", id, model_gateway_status_words((enum model_gateway_status)message->value[VALUE_STATUS])); return;
+    case KIND_CHARGED:
+      snprintf(out, size, "%s: %s", id, model_gateway_status_words((enum model_gateway_status)message->value[VALUE_STATUS]));
+      return;
+    case KIND_LOOKED_UP:
+      snprintf(out, size, "%s: %s", id, model_gateway_status_words((enum model_gateway_status)message->value[VALUE_STATUS]));
+      return;
     case KIND_PAYMENT_SUCCEEDED: snprintf(out, size, "%s (payment %" PRId64 ")", id, message->value[VALUE_PAYMENT]); return;
     case KIND_PAYMENT_FAILED:
     case KIND_PAYMENT_REFUSED: snprintf(out, size, "%s (%s)", id, refusal[message->value[VALUE_STATUS]]); return;
     case KIND_PROCESS_PAYMENT: snprintf(out, size, "%s with card %" PRId64, id, message->value[VALUE_CARD]); return;
-    case KIND_PLACE_ORDER: case KIND_ORDER_ACCEPTED: case KIND_PAYMENT_ALREADY_COMPLETED: case KIND_ORDER_PAID: case KIND_PAYMENT_PENDING: case KIND_PRICE_CHANGED:
-    case KIND_CHARGE_PAYMENT: case KIND_RESOLVE_PAYMENT: case KIND_PAYMENT_UNKNOWN: case KIND_PAYMENT_PARKED: case KIND_ACK: case KIND_CHARGE: case KIND_LOOK_UP:
-    case KIND_REFUND_CHARGE: case KIND_REFUNDED: case KIND_ASK_AGAIN: case KIND_REDELIVER: case KIND_ARRIVE: case KIND_RESUBMIT: case KIND_SLOW_CHARGE: case KIND_CHECK_DOUBLE:
+    case KIND_PLACE_ORDER:
+    case KIND_ORDER_ACCEPTED:
+    case KIND_PAYMENT_ALREADY_COMPLETED:
+    case KIND_ORDER_PAID:
+    case KIND_PAYMENT_PENDING:
+    case KIND_PRICE_CHANGED:
+    case KIND_CHARGE_PAYMENT:
+    case KIND_RESOLVE_PAYMENT:
+    case KIND_PAYMENT_UNKNOWN:
+    case KIND_PAYMENT_PARKED:
+    case KIND_ACK:
+    case KIND_CHARGE:
+    case KIND_LOOK_UP:
+    case KIND_REFUND_CHARGE:
+    case KIND_REFUNDED:
+    case KIND_ASK_AGAIN:
+    case KIND_REDELIVER:
+    case KIND_ARRIVE:
+    case KIND_RESUBMIT:
+    case KIND_SLOW_CHARGE:
+    case KIND_CHECK_DOUBLE:
     case MODEL_KIND_COUNT: break;
   }
   if (message->attempt > 1) snprintf(out, size, "%s (try %u)", id, message->attempt);

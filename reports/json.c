@@ -39,7 +39,8 @@ void report_json_summary(FILE *out, const struct report_summary *summary) {
   json_t *exercised = json_object();
   json_t *faults = json_object();
   for (size_t i = 0; i < summary->invariant_count; i++) {
-    if (summary->invariant[i].violated > 0) json_object_set_new(violations, summary->invariant[i].name, json_integer((json_int_t)summary->invariant[i].violated));
+    if (summary->invariant[i].violated > 0)
+      json_object_set_new(violations, summary->invariant[i].name, json_integer((json_int_t)summary->invariant[i].violated));
     json_object_set_new(exercised, summary->invariant[i].name, json_integer((json_int_t)summary->invariant[i].in_danger));
   }
   for (size_t i = 0; i < summary->point_count; i++) {

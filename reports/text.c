@@ -37,11 +37,15 @@ void report_text_finding(FILE *out, const struct report_finding *finding) {
   fprintf(out, "\n%s: %s\n", finding->scenario, finding->invariant ? finding->invariant : "the run never comes to rest");
   if (finding->must_hold) fprintf(out, "  must hold   %s\n", finding->must_hold);
   if (finding->sentence) fprintf(out, "  happened    %s\n", finding->sentence);
-  if (finding->runs > 0) fprintf(out, "  how often   %s of %s runs%s\n", failing, runs, finding->violated_count > 1 ? "; other invariants break beside it" : "");
+  if (finding->runs > 0)
+    fprintf(out, "  how often   %s of %s runs%s\n", failing, runs, finding->violated_count > 1 ? "; other invariants break beside it" : "");
   if (finding->fault_count == 0) fprintf(out, "  because     nothing went wrong at all: the design breaks on the happy path\n");
-  else if (finding->faults_before > finding->fault_count) fprintf(out, "  because     %zu fault%s, shrunk from %zu\n", finding->fault_count, finding->fault_count == 1 ? "" : "s", finding->faults_before);
+  else if (finding->faults_before > finding->fault_count)
+    fprintf(out, "  because     %zu fault%s, shrunk from %zu\n", finding->fault_count, finding->fault_count == 1 ? "" : "s",
+            finding->faults_before);
   else fprintf(out, "  because     %zu fault%s\n", finding->fault_count, finding->fault_count == 1 ? "" : "s");
-  for (size_t i = 0; i < finding->fault_count; i++) fprintf(out, "    %zu. %s\n       (%s)\n", i + 1, finding->fault[i].words, finding->fault[i].meaning);
+  for (size_t i = 0; i < finding->fault_count; i++)
+    fprintf(out, "    %zu. %s\n       (%s)\n", i + 1, finding->fault[i].words, finding->fault[i].meaning);
   if (finding->remedy) fprintf(out, "  remedy      %s\n", finding->remedy);
   if (finding->replay_line) fprintf(out, "  replay      %s\n", finding->replay_line);
 }

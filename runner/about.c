@@ -41,7 +41,8 @@ static void explain_choice(int axis, int choice_index) {
 }
 
 static void explain_point(const struct sim_point *point) {
-  printf("%s: %s.%s\n", point->name.text, point->meaning, point->class == SIM_POINT_WORKLOAD ? " (what the environment does; not a fault of the world)" : "");
+  printf("%s: %s.%s\n", point->name.text, point->meaning,
+         point->class == SIM_POINT_WORKLOAD ? " (what the environment does; not a fault of the world)" : "");
   for (int a = 0; a < point->answer_count; a++) printf("  %-18s %s\n", point->answer[a].text, fault_answer_meaning(point, a));
 }
 
@@ -51,7 +52,8 @@ static void explain_profile(const struct model_gateway_profile *profile) {
   runner_text_duration_words(profile->look_up_lag_ns, lag, sizeof lag);
   printf("Gateway profile %s: %s.\n", profile->name, profile->about);
   printf("  idempotency keys   %s%s\n", profile->takes_keys ? "kept for " : "none", profile->takes_keys ? retention : "");
-  printf("  look-up            %s%s\n", profile->looks_up ? "by the caller's reference, visible after " : "none", profile->looks_up ? lag : "");
+  printf("  look-up            %s%s\n", profile->looks_up ? "by the caller's reference, visible after " : "none",
+         profile->looks_up ? lag : "");
   printf("  a stored 5xx       %s\n", profile->stores_errors ? "is replayed" : "is not replayed");
 }
 
@@ -113,7 +115,8 @@ int runner_command_explain(const struct runner_options *options) {
   else if (profile != NULL) explain_profile(profile);
   else if (!explain_assignment(word) && !explain_bare_choice(word)) {
     char hint[120];
-    runner_suggest_words(hint, sizeof hint, word, any_name, runner_axis_count() + runner_invariant_count() + runner_point_count() + runner_profile_count());
+    runner_suggest_words(hint, sizeof hint, word, any_name,
+                         runner_axis_count() + runner_invariant_count() + runner_point_count() + runner_profile_count());
     fprintf(stderr, "oncesim: nothing is called \"%s\"%s\n", word, hint);
     return EXIT_USAGE;
   }
@@ -186,7 +189,8 @@ int runner_command_list(const struct runner_options *options) {
   else if (strcmp(topic, "invariants") == 0) {
     for (size_t i = 0; i < MODEL_INVARIANT_COUNT; i++) printf("%-40s %s\n", model_invariants[i].name, model_invariants[i].sentence);
   } else if (strcmp(topic, "profiles") == 0) {
-    for (size_t i = 0; i < model_gateway_profile_count(); i++) printf("%-12s %s\n", model_gateway_profile_at(i)->name, model_gateway_profile_at(i)->about);
+    for (size_t i = 0; i < model_gateway_profile_count(); i++)
+      printf("%-12s %s\n", model_gateway_profile_at(i)->name, model_gateway_profile_at(i)->about);
   } else {
     char hint[120];
     runner_suggest_words(hint, sizeof hint, topic, topic_name, sizeof topics / sizeof topics[0]);

@@ -92,7 +92,8 @@ static void work(void *context, int job) {
   bool terminal = isatty(STDERR_FILENO) != 0;
   double next_progress = seconds_now() + (terminal ? 0.5 : 30);
   for (;;) {
-    if (options->progress && job == 0) tell_progress(campaign, CHUNK * atomic_load(&campaign->shared->next_chunk), &next_progress, terminal);
+    if (options->progress && job == 0)
+      tell_progress(campaign, CHUNK * atomic_load(&campaign->shared->next_chunk), &next_progress, terminal);
     uint64_t from = CHUNK * atomic_fetch_add(&campaign->shared->next_chunk, 1);
     if (options->seeds != 0 && from >= options->seeds) break;
     if (options->interrupted != NULL && *options->interrupted) break;
@@ -138,7 +139,8 @@ static void merge(struct runner_tally *into, const struct runner_tally *from) {
   for (size_t i = 0; i < from->failing_count; i++) keep_failing(into, from->failing[i]);
 }
 
-void runner_campaign_run(const struct runner_scenario *scenario, const struct runner_campaign_options *options, struct runner_campaign *out) {
+void runner_campaign_run(const struct runner_scenario *scenario, const struct runner_campaign_options *options,
+                         struct runner_campaign *out) {
   struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ENSURE(shared != MAP_FAILED);
   memset(out, 0, sizeof *out);

@@ -27,11 +27,11 @@ struct runner_tally {
 
 struct runner_campaign_options {
   uint64_t first_seed;
-  uint64_t seeds;       /* 0: until the time is over */
-  double seconds_max;   /* 0: no limit */
+  uint64_t seeds;     /* 0: until the time is over */
+  double seconds_max; /* 0: no limit */
   int jobs;
   volatile const int *interrupted;
-  bool progress; /* tell on stderr how far it is: a line that overwrites itself on a terminal, else one every 30 s */
+  bool progress;  /* tell on stderr how far it is: a line that overwrites itself on a terminal, else one every 30 s */
   bool backwards; /* seeds in falling order, for the order test */
 };
 
@@ -43,6 +43,7 @@ struct runner_campaign {
   bool interrupted;
 };
 
-void runner_campaign_run(const struct runner_scenario *scenario, const struct runner_campaign_options *options, struct runner_campaign *out);
+void runner_campaign_run(const struct runner_scenario *scenario, const struct runner_campaign_options *options,
+                         struct runner_campaign *out);
 
 #endif

@@ -44,15 +44,26 @@ volatile const int *runner_interrupted(void) { return interrupted; }
 
 /* ---- run ---- */
 
-static void fill_summary(const struct runner_scenario *scenario, const struct runner_campaign *campaign, struct report_summary *summary, struct report_invariant *invariant, struct report_point *point) {
+static void fill_summary(const struct runner_scenario *scenario, const struct runner_campaign *campaign, struct report_summary *summary,
+                         struct report_invariant *invariant, struct report_point *point) {
   const struct runner_tally *tally = &campaign->tally;
   const struct sim_catalogue *catalogue = fault_catalogue();
-  for (size_t i = 0; i < MODEL_INVARIANT_COUNT; i++) invariant[i] = (struct report_invariant){model_invariants[i].name, tally->in_danger[i], tally->violations[i]};
-  for (size_t p = 0; p < catalogue->count; p++) point[p] = (struct report_point){catalogue->point[p].name.text, tally->asked[p], tally->fired[p]};
+  for (size_t i = 0; i < MODEL_INVARIANT_COUNT; i++)
+    invariant[i] = (struct report_invariant){model_invariants[i].name, tally->in_danger[i], tally->violations[i]};
+  for (size_t p = 0; p < catalogue->count; p++)
+    point[p] = (struct report_point){catalogue->point[p].name.text, tally->asked[p], tally->fired[p]};
   double runs = tally->runs == 0 ? 1 : (double)tally->runs;
-  *summary = (struct report_summary){.scenario = scenario->name, .runs = tally->runs, .failing_runs = tally->failing_runs, .stuck_runs = tally->stuck_runs, .digest = tally->digest,
-                                     .invariant = invariant, .invariant_count = MODEL_INVARIANT_COUNT, .point = point, .point_count = catalogue->count,
-                                     .transactions_per_run = (double)tally->transactions / runs, .runs_per_s = campaign->seconds > 0 ? (double)tally->runs / campaign->seconds : 0,
+  *summary = (struct report_summary){.scenario = scenario->name,
+                                     .runs = tally->runs,
+                                     .failing_runs = tally->failing_runs,
+                                     .stuck_runs = tally->stuck_runs,
+                                     .digest = tally->digest,
+                                     .invariant = invariant,
+                                     .invariant_count = MODEL_INVARIANT_COUNT,
+                                     .point = point,
+                                     .point_count = catalogue->count,
+                                     .transactions_per_run = (double)tally->transactions / runs,
+                                     .runs_per_s = campaign->seconds > 0 ? (double)tally->runs / campaign->seconds : 0,
                                      .seconds = campaign->seconds};
 }
 
@@ -106,7 +117,9 @@ static bool as_expected(const struct runner_scenario *scenario, const struct run
   return true;
 }
 
-static bool wants_finding(uint64_t found, uint64_t reported, size_t invariant) { return (found >> invariant & 1) != 0 && (reported >> invariant & 1) == 0; }
+static bool wants_finding(uint64_t found, uint64_t reported, size_t invariant) {
+  return (found >> invariant & 1) != 0 && (reported >> invariant & 1) == 0;
+}
 
 /* Report the campaign's findings, each shrunk from its lowest seed, at most RUNNER_FINDINGS_MAX of them. */
 static int report_findings(const struct runner_scenario *scenario, const struct runner_options *options, const struct runner_tally *tally) {
@@ -134,8 +147,10 @@ static int report_findings(const struct runner_scenario *scenario, const struct 
     ENSURE(list != NULL);
     size_t list_count = sim_world_decisions(world.world)->fault_count;
     memcpy(list, sim_world_decisions(world.world)->fault, list_count * sizeof *list);
-    struct runner_finding_context context = {scenario, options, &options->changes, stuck ? tally->stuck_runs : tally->violations[i], tally->runs};
-    int written = runner_finding_report(&world, &context, stuck ? -1 : (int)i, list, list_count, true, seed, result.digest, result.violated);
+    struct runner_finding_context context = {scenario, options, &options->changes, stuck ? tally->stuck_runs : tally->violations[i],
+                                             tally->runs};
+    int written =
+        runner_finding_report(&world, &context, stuck ? -1 : (int)i, list, list_count, true, seed, result.digest, result.violated);
     code = runner_exit_worse(code, written);
     reported |= stuck ? 0 : UINT64_C(1) << i;
     free(list);
@@ -150,13 +165,15 @@ static int report_findings(const struct runner_scenario *scenario, const struct 
   return code;
 }
 
-static int judge_campaign(const struct runner_scenario *scenario, const struct runner_options *options, const struct runner_campaign *campaign, bool single_seed, bool only_one) {
+static int judge_campaign(const struct runner_scenario *scenario, const struct runner_options *options,
+                          const struct runner_campaign *campaign, bool single_seed, bool only_one) {
   const struct runner_tally *tally = &campaign->tally;
   struct report_summary summary;
   static struct report_invariant invariant[SIM_INVARIANTS_MAX];
   static struct report_point point[SIM_POINTS_MAX];
   char note[1000] = "";
-  bool known_bad = scenario->expect.known_bad && !single_seed && options->changes.set_count == 0 && options->design_file == NULL && options->changes.gateway == NULL;
+  bool known_bad = scenario->expect.known_bad && !single_seed && options->changes.set_count == 0 && options->design_file == NULL &&
+                   options->changes.gateway == NULL;
   fill_summary(scenario, campaign, &summary, invariant, point);
   int code = EXIT_HELD;
   if (known_bad) {
@@ -174,10 +191,15 @@ static int judge_campaign(const struct runner_scenario *scenario, const struct r
     }
   }
   if (campaign->worker_died) {
-    fprintf(stderr, "oncesim: a worker died at seed %" PRIu64 " of %s; what the others did is kept\n", campaign->died_at_seed, scenario->name);
+    fprintf(stderr, "oncesim: a worker died at seed %" PRIu64 " of %s; what the others did is kept\n", campaign->died_at_seed,
+            scenario->name);
     code = EXIT_INTERNAL;
   }
-  summary.verdict = code == EXIT_HELD ? REPORT_HELD : code == EXIT_INCONCLUSIVE ? REPORT_INCONCLUSIVE : code == EXIT_INTERNAL ? REPORT_ERROR : tally->failing_runs == tally->stuck_runs && tally->failing_runs > 0 && violated_mask(tally) == 0 ? REPORT_STUCK : REPORT_VIOLATED;
+  summary.verdict = code == EXIT_HELD                                                                                  ? REPORT_HELD
+                    : code == EXIT_INCONCLUSIVE                                                                        ? REPORT_INCONCLUSIVE
+                    : code == EXIT_INTERNAL                                                                            ? REPORT_ERROR
+                    : tally->failing_runs == tally->stuck_runs && tally->failing_runs > 0 && violated_mask(tally) == 0 ? REPORT_STUCK
+                                                                                                                       : REPORT_VIOLATED;
   bool tell = tally->failing_runs > 0 && (!known_bad || code == EXIT_VIOLATED || only_one || options->out != NULL);
   if (tell) code = runner_exit_worse(code, report_findings(scenario, options, tally));
   if (code == EXIT_NONDETERMINISTIC) summary.verdict = REPORT_NONDETERMINISTIC;
@@ -191,10 +213,15 @@ static int run_scenario(const char *path, const struct runner_options *options, 
   struct runner_scenario *scenario = runner_open_scenario(path, options, &options->changes);
   if (scenario == NULL) return EXIT_USAGE;
   bool single_seed = options->has_seed && !options->has_seeds && !options->has_time;
-  struct runner_campaign_options campaign_options = {
-      .first_seed = options->has_seed ? (uint64_t)options->seed : 1,
-      .seeds = single_seed ? 1 : options->has_time ? 0 : options->has_seeds ? (uint64_t)options->seeds : (uint64_t)scenario->seeds,
-      .seconds_max = options->seconds, .jobs = options->jobs, .interrupted = interrupted, .progress = true};
+  struct runner_campaign_options campaign_options = {.first_seed = options->has_seed ? (uint64_t)options->seed : 1,
+                                                     .seeds = single_seed          ? 1
+                                                              : options->has_time  ? 0
+                                                              : options->has_seeds ? (uint64_t)options->seeds
+                                                                                   : (uint64_t)scenario->seeds,
+                                                     .seconds_max = options->seconds,
+                                                     .jobs = options->jobs,
+                                                     .interrupted = interrupted,
+                                                     .progress = true};
   if (campaign_options.seeds != 0 && campaign_options.seeds < 256) campaign_options.jobs = 1;
   static struct runner_campaign campaign;
   runner_campaign_run(scenario, &campaign_options, &campaign);
@@ -287,15 +314,18 @@ static void on_level(const struct runner_explored *explored, int level, void *co
     fprintf(out, "happy path: %" PRIu64 " non-dull answers; about %s runs to come\n", explored->answers, forecast);
     return;
   }
-  fprintf(out, "%d fault%s: %s runs in %.2f s, %s", level, level == 1 ? "" : "s", runs, at->seconds, at->complete ? "complete" : "NOT complete");
+  fprintf(out, "%d fault%s: %s runs in %.2f s, %s", level, level == 1 ? "" : "s", runs, at->seconds,
+          at->complete ? "complete" : "NOT complete");
   if (at->failing > 0) fprintf(out, ", %" PRIu64 " fail", at->failing);
   else fprintf(out, ", all held");
   report_text_count(at->answers_left / (uint64_t)(level + 1 > 1 ? 1 : 1), forecast, sizeof forecast);
-  fprintf(out, "; with %d faults: %s runs, about %.0f s\n", level + 1, forecast, at->runs ? at->seconds * (double)at->answers_left / (double)at->runs : 0);
+  fprintf(out, "; with %d faults: %s runs, about %.0f s\n", level + 1, forecast,
+          at->runs ? at->seconds * (double)at->answers_left / (double)at->runs : 0);
   fflush(out);
 }
 
-static int report_explored(const struct runner_scenario *scenario, const struct runner_options *options, const struct runner_explored *explored) {
+static int report_explored(const struct runner_scenario *scenario, const struct runner_options *options,
+                           const struct runner_explored *explored) {
   int code = EXIT_HELD, count = 0;
   struct runner_world world;
   runner_world_open(&world);
@@ -307,11 +337,13 @@ static int report_explored(const struct runner_scenario *scenario, const struct 
       bool stuck = i == SIM_INVARIANTS_MAX;
       if (!found->any || (!stuck && (seen >> i & 1) != 0) || (stuck && found->violated != 0)) continue;
       if (!stuck) seen |= UINT64_C(1) << i;
-      struct runner_finding_context context = {scenario, options, &options->changes, stuck ? level->failing : level->violations[i], level->runs};
+      struct runner_finding_context context = {scenario, options, &options->changes, stuck ? level->failing : level->violations[i],
+                                               level->runs};
       struct sim_fault list[RUNNER_FAULTS_EXPLORED_MAX];
       memcpy(list, found->fault, sizeof list);
       struct runner_result result = runner_run_list(&world, scenario, list, found->fault_count, false, false);
-      code = runner_exit_worse(code, runner_finding_report(&world, &context, stuck ? -1 : (int)i, list, found->fault_count, false, 0, result.digest, result.violated));
+      code = runner_exit_worse(code, runner_finding_report(&world, &context, stuck ? -1 : (int)i, list, found->fault_count, false, 0,
+                                                           result.digest, result.violated));
       count++;
     }
   }
@@ -319,9 +351,15 @@ static int report_explored(const struct runner_scenario *scenario, const struct 
   return code;
 }
 
-static void explored_summary(const struct runner_scenario *scenario, const struct runner_explored *explored, struct report_summary *summary, struct report_invariant *invariant) {
-  *summary = (struct report_summary){.scenario = scenario->name, .invariant = invariant, .invariant_count = MODEL_INVARIANT_COUNT, .explored = true, .complete = explored->complete,
-                                     .faults_max = explored->levels - 1, .answers = explored->answers};
+static void explored_summary(const struct runner_scenario *scenario, const struct runner_explored *explored, struct report_summary *summary,
+                             struct report_invariant *invariant) {
+  *summary = (struct report_summary){.scenario = scenario->name,
+                                     .invariant = invariant,
+                                     .invariant_count = MODEL_INVARIANT_COUNT,
+                                     .explored = true,
+                                     .complete = explored->complete,
+                                     .faults_max = explored->levels - 1,
+                                     .answers = explored->answers};
   for (size_t i = 0; i < MODEL_INVARIANT_COUNT; i++) invariant[i] = (struct report_invariant){.name = model_invariants[i].name};
   for (int k = 0; k < explored->levels; k++) {
     const struct runner_level *level = &explored->level[k];
@@ -341,7 +379,13 @@ int runner_command_explore(const struct runner_options *options) {
   struct runner_scenario *scenario = runner_open_scenario(options->argument[0], options, &options->changes);
   if (scenario == NULL) return EXIT_USAGE;
   struct telling telling = {options};
-  struct runner_explore_options explore = {.faults_max = options->faults, .jobs = options->jobs, .points = options->sites, .go_on = options->go_on, .interrupted = interrupted, .on_level = on_level, .context = &telling};
+  struct runner_explore_options explore = {.faults_max = options->faults,
+                                           .jobs = options->jobs,
+                                           .points = options->sites,
+                                           .go_on = options->go_on,
+                                           .interrupted = interrupted,
+                                           .on_level = on_level,
+                                           .context = &telling};
   static struct runner_explored explored;
   runner_explore(scenario, &explore, &explored);
   struct report_summary summary;
@@ -417,7 +461,8 @@ static void print_story(const struct runner_world *world) {
   const struct sim_trace *trace = sim_world_trace(world->world);
   struct report_story_line *line = calloc(trace->line_count + 1, sizeof *line);
   ENSURE(line != NULL);
-  for (size_t i = 0; i < trace->line_count; i++) line[i] = (struct report_story_line){trace->line[i].time_ns, trace->line[i].who, trace->line[i].text};
+  for (size_t i = 0; i < trace->line_count; i++)
+    line[i] = (struct report_story_line){trace->line[i].time_ns, trace->line[i].who, trace->line[i].text};
   report_text_story(stdout, line, trace->line_count);
   free(line);
 }
@@ -438,9 +483,13 @@ static void print_verdict(const struct runner_world *world, const struct runner_
 }
 
 /* 1 fails the same way, 0 no longer fails, 2 differently or not reached; for --bisect everything else is 125. */
-static int replay_code(const struct runner_options *options, const struct told *told, const struct runner_result *result, bool all_reached) {
+static int replay_code(const struct runner_options *options, const struct told *told, const struct runner_result *result,
+                       bool all_reached) {
   if (told->replay == NULL) return runner_failed(result) ? EXIT_VIOLATED : EXIT_HELD;
-  int code = runner_breaks(result, told->replay->invariant) ? EXIT_VIOLATED : runner_failed(result) ? EXIT_INCONCLUSIVE : all_reached ? EXIT_HELD : EXIT_INCONCLUSIVE;
+  int code = runner_breaks(result, told->replay->invariant) ? EXIT_VIOLATED
+             : runner_failed(result)                        ? EXIT_INCONCLUSIVE
+             : all_reached                                  ? EXIT_HELD
+                                                            : EXIT_INCONCLUSIVE;
   return options->bisect && code == EXIT_INCONCLUSIVE ? EXIT_BISECT_SKIP : code;
 }
 
@@ -457,7 +506,9 @@ int runner_command_replay(const struct runner_options *options) {
   struct runner_result result = told->replay == NULL ? runner_run_seed(&world, told->scenario, told->seed, true)
                                                      : runner_run_list(&world, told->scenario, told->fault, told->fault_count, true, false);
   const struct sim_decisions *decisions = sim_world_decisions(world.world);
-  if (told->replay == NULL) printf("%s, seed %" PRIu64 ", %zu fault%s\n", told->scenario->name, told->seed, decisions->fault_count, decisions->fault_count == 1 ? "" : "s");
+  if (told->replay == NULL)
+    printf("%s, seed %" PRIu64 ", %zu fault%s\n", told->scenario->name, told->seed, decisions->fault_count,
+           decisions->fault_count == 1 ? "" : "s");
   else printf("%s, %zu fault%s\n", told->scenario->name, told->fault_count, told->fault_count == 1 ? "" : "s");
   for (size_t i = 0; i < decisions->fault_count; i++) printf("  %zu. %s\n", i + 1, decisions->fault[i].words);
   bool all_reached = true;
@@ -469,11 +520,17 @@ int runner_command_replay(const struct runner_options *options) {
   print_story(&world);
   print_ledger(&world);
   print_verdict(&world, &result);
-  if (told->replay != NULL && told->replay->scenario_hash != told->scenario->hash) printf("  (the scenario file has changed since this replay was written)\n");
+  if (told->replay != NULL && told->replay->scenario_hash != told->scenario->hash)
+    printf("  (the scenario file has changed since this replay was written)\n");
   int code = replay_code(options, told, &result, all_reached);
-  const char *verdict = code == EXIT_VIOLATED ? (told->replay ? "fails the same way" : "fails") : code == EXIT_HELD ? (told->replay ? "no longer fails" : "holds") : "fails differently, or its faults are not reached";
+  const char *verdict = code == EXIT_VIOLATED ? (told->replay ? "fails the same way" : "fails")
+                        : code == EXIT_HELD   ? (told->replay ? "no longer fails" : "holds")
+                                              : "fails differently, or its faults are not reached";
   bool same = told->replay != NULL && told->replay->digest == result.digest;
-  printf("%s; digest %016" PRIx64 "%s\n", verdict, result.digest, told->replay == NULL ? "" : same ? ", as recorded" : ", another than recorded (other sources, SQLite or scenario)");
+  printf("%s; digest %016" PRIx64 "%s\n", verdict, result.digest,
+         told->replay == NULL ? ""
+         : same               ? ", as recorded"
+                              : ", another than recorded (other sources, SQLite or scenario)");
   close_told(told);
   runner_world_close(&world);
   return code;
@@ -496,7 +553,8 @@ int runner_command_shrink(const struct runner_options *options) {
       struct runner_changes none = {0};
       struct runner_finding_context context = {told->scenario, options, told->replay ? &told->replay->changes : &options->changes, 0, 0};
       if (context.changes == NULL) context.changes = &none;
-      code = runner_exit_worse(EXIT_VIOLATED, runner_finding_report(&world, &context, wanted, told->fault, told->fault_count, told->replay == NULL, told->seed, result.digest, result.violated));
+      code = runner_exit_worse(EXIT_VIOLATED, runner_finding_report(&world, &context, wanted, told->fault, told->fault_count,
+                                                                    told->replay == NULL, told->seed, result.digest, result.violated));
     }
   }
   close_told(told);

@@ -17,11 +17,13 @@ static bool live(const struct runner_scenario *scenario, const char *point_name,
 uint64_t runner_exercisable(const struct runner_scenario *scenario) {
   bool crash = live(scenario, "gap", "crash");
   bool unknown = live(scenario, "request", NULL) || live(scenario, "answer", NULL) || live(scenario, "gateway.charge", "error_after");
-  uint64_t mask = BIT(COMPLETED_IMPLIES_CHARGED) | BIT(LEGAL_TRANSITION) | BIT(HONEST_REPLY) | BIT(ACK_IMPLIES_DURABLE) | BIT(NO_LOST_COMMAND) | BIT(EXACTLY_ONE_ENDING) |
-                  BIT(CHARGED_IMPLIES_FULFILLED_OR_REFUNDED) | BIT(LEDGERS_RECONCILE) | BIT(QUIET_RUN_COMPLETES);
+  uint64_t mask = BIT(COMPLETED_IMPLIES_CHARGED) | BIT(LEGAL_TRANSITION) | BIT(HONEST_REPLY) | BIT(ACK_IMPLIES_DURABLE) |
+                  BIT(NO_LOST_COMMAND) | BIT(EXACTLY_ONE_ENDING) | BIT(CHARGED_IMPLIES_FULFILLED_OR_REFUNDED) | BIT(LEDGERS_RECONCILE) |
+                  BIT(QUIET_RUN_COMPLETES);
   if (crash) mask |= BIT(CHARGE_HAS_INTENT) | BIT(REPLAY_IS_PURE) | BIT(REPLAY_EQUALS_LIVE) | BIT(EVERY_INTENT_RESOLVES);
   if (unknown) mask |= BIT(UNKNOWN_IS_NOT_FAILED) | BIT(PARKS_ONLY_IF_UNDECIDABLE) | BIT(EVERY_INTENT_RESOLVES);
-  if (unknown && (scenario->config.gateway.looks_up || scenario->config.gateway.takes_keys)) mask |= BIT(OPERATION_ID_STABLE) | BIT(AT_MOST_ONE_CHARGE);
+  if (unknown && (scenario->config.gateway.looks_up || scenario->config.gateway.takes_keys))
+    mask |= BIT(OPERATION_ID_STABLE) | BIT(AT_MOST_ONE_CHARGE);
   if (unknown && scenario->config.gateway.looks_up) mask |= BIT(POLLING_IS_BOUNDED);
   if (unknown && !scenario->config.gateway.looks_up && !scenario->config.gateway.takes_keys) mask |= BIT(MANUAL_QUEUE_IS_COMPLETE);
   if (live(scenario, "gateway.charge", "decline")) mask |= BIT(DECLINED_NOT_RETRIED);

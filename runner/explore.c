@@ -104,7 +104,8 @@ static void visit(struct explorer *explorer, size_t count) {
         explorer->place = 0;
         explorer->next_wanted = atomic_fetch_add(&explorer->shared->next_item, 1);
       }
-      explorer->list[count] = (struct sim_fault){.address = asked[d].address, .family = asked[d].family, .point = asked[d].point, .answer = answer};
+      explorer->list[count] =
+          (struct sim_fault){.address = asked[d].address, .family = asked[d].family, .point = asked[d].point, .answer = answer};
       visit(explorer, count + 1);
     }
   }

@@ -28,8 +28,8 @@ struct runner_level { /* runs with exactly K faults */
 
 struct runner_explored {
   struct runner_level level[RUNNER_FAULTS_EXPLORED_MAX + 1];
-  int levels;      /* how many levels were begun */
-  bool complete;   /* all of them to the end */
+  int levels;       /* how many levels were begun */
+  bool complete;    /* all of them to the end */
   uint64_t answers; /* non-dull answers on the happy path */
   uint64_t decisions;
 };

@@ -121,7 +121,8 @@ static bool apply_design(struct runner_scenario *scenario, const char *path) {
   return applied;
 }
 
-struct runner_scenario *runner_open_scenario(const char *argument, const struct runner_options *options, const struct runner_changes *changes) {
+struct runner_scenario *runner_open_scenario(const char *argument, const struct runner_options *options,
+                                             const struct runner_changes *changes) {
   char path[PATH_MAX], error[RUNNER_ERROR_SIZE];
   runner_find(argument, path, sizeof path);
   struct runner_scenario *scenario = runner_scenario_read(path, error, sizeof error);

@@ -23,6 +23,7 @@ void runner_paths_free(struct runner_paths *paths);
    argument itself is then kept, for the error that opening it will give. */
 bool runner_find(const char *argument, char *out, size_t size);
 /* Read the scenario and apply the changes; NULL after a message on stderr. */
-struct runner_scenario *runner_open_scenario(const char *argument, const struct runner_options *options, const struct runner_changes *changes);
+struct runner_scenario *runner_open_scenario(const char *argument, const struct runner_options *options,
+                                             const struct runner_changes *changes);
 
 #endif

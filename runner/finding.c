@@ -21,13 +21,15 @@ bool runner_finding_confirm(struct runner_world *world, const struct runner_scen
   runner_run_seed(world, scenario, seed, true);
   size_t step = 0;
   while (step < count && step < trace->path_count && path[step] == trace->path[step]) step++;
-  fprintf(stderr, "oncesim: NONDETERMINISTIC: seed %" PRIu64 " of %s gave digest %016" PRIx64 ", then %016" PRIx64 "; ", seed, scenario->name, digest, again.digest);
+  fprintf(stderr, "oncesim: NONDETERMINISTIC: seed %" PRIu64 " of %s gave digest %016" PRIx64 ", then %016" PRIx64 "; ", seed,
+          scenario->name, digest, again.digest);
   if (step < count || step < trace->path_count) fprintf(stderr, "two runs in a row part at step %zu\n", step + 1);
   else fprintf(stderr, "two runs in a row agree, so what ran before it matters\n");
   return false;
 }
 
-static void replay_line(const struct runner_finding_context *context, const char *file, bool seeded, uint64_t seed, char *out, size_t size) {
+static void replay_line(const struct runner_finding_context *context, const char *file, bool seeded, uint64_t seed, char *out,
+                        size_t size) {
   if (file != NULL) {
     snprintf(out, size, "oncesim replay %s", file);
     return;
@@ -37,13 +39,17 @@ static void replay_line(const struct runner_finding_context *context, const char
     return;
   }
   int used = snprintf(out, size, "oncesim replay %s --seed %" PRIu64, context->scenario->path, seed);
-  for (size_t i = 0; i < context->changes->set_count && used > 0 && (size_t)used < size; i++) used += snprintf(out + used, size - (size_t)used, " --set %s", context->changes->set[i]);
-  if (context->changes->gateway != NULL && used > 0 && (size_t)used < size) used += snprintf(out + used, size - (size_t)used, " --gateway %s", context->changes->gateway);
-  if (context->options->design_file != NULL && used > 0 && (size_t)used < size) snprintf(out + used, size - (size_t)used, " --design %s", context->options->design_file);
+  for (size_t i = 0; i < context->changes->set_count && used > 0 && (size_t)used < size; i++)
+    used += snprintf(out + used, size - (size_t)used, " --set %s", context->changes->set[i]);
+  if (context->changes->gateway != NULL && used > 0 && (size_t)used < size)
+    used += snprintf(out + used, size - (size_t)used, " --gateway %s", context->changes->gateway);
+  if (context->options->design_file != NULL && used > 0 && (size_t)used < size)
+    snprintf(out + used, size - (size_t)used, " --design %s", context->options->design_file);
 }
 
 /* The changes that lead from the scenario file to this design, as "axis=choice" texts. */
-static void design_changes(const struct runner_scenario *scenario, const struct runner_changes *changes, struct runner_changes *out, char (*text)[128]) {
+static void design_changes(const struct runner_scenario *scenario, const struct runner_changes *changes, struct runner_changes *out,
+                           char (*text)[128]) {
   char error[RUNNER_ERROR_SIZE];
   struct runner_scenario *plain = runner_scenario_parse(scenario->path, scenario->text, strlen(scenario->text), error, sizeof error);
   *out = (struct runner_changes){.gateway = changes->gateway};
@@ -56,7 +62,8 @@ static void design_changes(const struct runner_scenario *scenario, const struct 
   runner_scenario_free(plain);
 }
 
-static int write_replay(const struct runner_finding_context *context, int invariant, const struct runner_shrunk *shrunk, char *path, size_t size) {
+static int write_replay(const struct runner_finding_context *context, int invariant, const struct runner_shrunk *shrunk, char *path,
+                        size_t size) {
   char error[RUNNER_ERROR_SIZE];
   static char text_of_change[RUNNER_SETS_MAX][128];
   struct runner_changes changes;
@@ -66,7 +73,8 @@ static int write_replay(const struct runner_finding_context *context, int invari
     fprintf(stderr, "oncesim: --out %s: %s\n", context->options->out, strerror(errno));
     return EXIT_OUTPUT;
   }
-  snprintf(path, size, "%s/%s-%s.replay", context->options->out, context->scenario->name, invariant < 0 ? "stuck" : model_invariants[invariant].name);
+  snprintf(path, size, "%s/%s-%s.replay", context->options->out, context->scenario->name,
+           invariant < 0 ? "stuck" : model_invariants[invariant].name);
   design_changes(context->scenario, context->changes, &changes, text_of_change);
   char *text = runner_replay_text(context->scenario, &changes, invariant, shrunk->result.digest, shrunk->fault, shrunk->fault_count);
   bool written = runner_text_write_file(path, text, strlen(text), error, sizeof error);
@@ -77,8 +85,8 @@ static int write_replay(const struct runner_finding_context *context, int invari
   return EXIT_OUTPUT;
 }
 
-int runner_finding_report(struct runner_world *world, const struct runner_finding_context *context, int invariant, const struct sim_fault *list, size_t count, bool seeded, uint64_t seed,
-                          uint64_t digest, uint64_t violated) {
+int runner_finding_report(struct runner_world *world, const struct runner_finding_context *context, int invariant,
+                          const struct sim_fault *list, size_t count, bool seeded, uint64_t seed, uint64_t digest, uint64_t violated) {
   struct runner_shrunk *shrunk = calloc(1, sizeof *shrunk);
   ENSURE(shrunk != NULL);
   runner_shrink(world, context->scenario, invariant, list, count, shrunk);
@@ -96,12 +104,24 @@ int runner_finding_report(struct runner_world *world, const struct runner_findin
   char path[700], line[2000];
   int code = write_replay(context, invariant, shrunk, path, sizeof path);
   replay_line(context, path[0] ? path : NULL, seeded, seed, line, sizeof line);
-  struct report_finding finding = {
-      .scenario = context->scenario->name, .seeded = seeded, .seed = seed, .digest = digest, .verdict = invariant < 0 ? REPORT_STUCK : REPORT_VIOLATED,
-      .violated = names, .violated_count = name_count, .invariant = invariant < 0 ? NULL : model_invariants[invariant].name,
-      .must_hold = invariant < 0 ? NULL : model_invariants[invariant].sentence, .sentence = invariant < 0 ? NULL : judgement->sentence[invariant],
-      .remedy = invariant < 0 ? NULL : model_invariants[invariant].remedy, .fault = fault, .fault_count = shrunk->fault_count, .faults_before = count,
-      .failing_runs = context->failing_runs, .runs = context->runs, .replay_line = line, .replay_file = path[0] ? path : NULL};
+  struct report_finding finding = {.scenario = context->scenario->name,
+                                   .seeded = seeded,
+                                   .seed = seed,
+                                   .digest = digest,
+                                   .verdict = invariant < 0 ? REPORT_STUCK : REPORT_VIOLATED,
+                                   .violated = names,
+                                   .violated_count = name_count,
+                                   .invariant = invariant < 0 ? NULL : model_invariants[invariant].name,
+                                   .must_hold = invariant < 0 ? NULL : model_invariants[invariant].sentence,
+                                   .sentence = invariant < 0 ? NULL : judgement->sentence[invariant],
+                                   .remedy = invariant < 0 ? NULL : model_invariants[invariant].remedy,
+                                   .fault = fault,
+                                   .fault_count = shrunk->fault_count,
+                                   .faults_before = count,
+                                   .failing_runs = context->failing_runs,
+                                   .runs = context->runs,
+                                   .replay_line = line,
+                                   .replay_file = path[0] ? path : NULL};
   if (context->options->json) report_json_finding(stdout, &finding);
   else report_text_finding(stdout, &finding);
   runner_shrunk_free(shrunk);

@@ -39,8 +39,7 @@ bool runner_jobs_run(int jobs, void (*work)(void *context, int job), void *conte
   bool whole = true;
   for (int j = 0; j < jobs; j++) {
     int status = 0;
-    while (waitpid(worker[j], &status, 0) < 0 && errno == EINTR) {
-    }
+    while (waitpid(worker[j], &status, 0) < 0 && errno == EINTR) {}
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) whole = false;
   }
   return whole;

@@ -47,7 +47,8 @@ struct runner_result runner_run_seed(struct runner_world *world, const struct ru
   return finish(world, scenario, telling);
 }
 
-struct runner_result runner_run_list(struct runner_world *world, const struct runner_scenario *scenario, struct sim_fault *list, size_t count, bool telling, bool recording) {
+struct runner_result runner_run_list(struct runner_world *world, const struct runner_scenario *scenario, struct sim_fault *list,
+                                     size_t count, bool telling, bool recording) {
   struct sim_decisions *decisions = sim_world_decisions(world->world);
   decisions->recording = recording;
   sim_decisions_begin_list(decisions, &scenario->plan, list, count);

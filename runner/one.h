@@ -29,7 +29,8 @@ void runner_world_close(struct runner_world *world);
 /* Run with the scenario's odds. `telling` keeps the story and words of faults. */
 struct runner_result runner_run_seed(struct runner_world *world, const struct runner_scenario *scenario, uint64_t seed, bool telling);
 /* Run with a fault list; `recording` keeps what was asked, for explore and shrink. */
-struct runner_result runner_run_list(struct runner_world *world, const struct runner_scenario *scenario, struct sim_fault *list, size_t count, bool telling, bool recording);
+struct runner_result runner_run_list(struct runner_world *world, const struct runner_scenario *scenario, struct sim_fault *list,
+                                     size_t count, bool telling, bool recording);
 static inline bool runner_failed(const struct runner_result *result) { return result->violated != 0 || result->stuck; }
 
 #endif

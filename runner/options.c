@@ -38,22 +38,51 @@ static const char usage[] =
 void runner_usage(void *file) { fputs(usage, file); }
 
 int runner_exit_worse(int a, int b) {
-  static const int rising[] = {EXIT_HELD, EXIT_NOTHING_RAN, EXIT_INCONCLUSIVE, EXIT_VIOLATED, EXIT_NONDETERMINISTIC, EXIT_USAGE, EXIT_OUTPUT, EXIT_INTERNAL};
+  static const int rising[] = {EXIT_HELD,  EXIT_NOTHING_RAN, EXIT_INCONCLUSIVE, EXIT_VIOLATED, EXIT_NONDETERMINISTIC,
+                               EXIT_USAGE, EXIT_OUTPUT,      EXIT_INTERNAL};
   for (size_t i = sizeof rising / sizeof rising[0]; i > 0; i--) {
     if (a == rising[i - 1] || b == rising[i - 1]) return rising[i - 1];
   }
   return a > b ? a : b;
 }
 
-enum { OPTION_SEEDS = 256, OPTION_SEED, OPTION_TIME, OPTION_JOBS, OPTION_OUT, OPTION_JSON, OPTION_SET, OPTION_DESIGN, OPTION_GATEWAY, OPTION_FAULTS, OPTION_SITES, OPTION_BISECT, OPTION_PRINT, OPTION_KEEP_GOING, OPTION_HELP, OPTION_VERSION };
+enum {
+  OPTION_SEEDS = 256,
+  OPTION_SEED,
+  OPTION_TIME,
+  OPTION_JOBS,
+  OPTION_OUT,
+  OPTION_JSON,
+  OPTION_SET,
+  OPTION_DESIGN,
+  OPTION_GATEWAY,
+  OPTION_FAULTS,
+  OPTION_SITES,
+  OPTION_BISECT,
+  OPTION_PRINT,
+  OPTION_KEEP_GOING,
+  OPTION_HELP,
+  OPTION_VERSION
+};
 
 static const struct option long_options[] = {
-    {"seeds", required_argument, NULL, OPTION_SEEDS},   {"seed", required_argument, NULL, OPTION_SEED},       {"time", required_argument, NULL, OPTION_TIME},
-    {"jobs", required_argument, NULL, OPTION_JOBS},     {"out", required_argument, NULL, OPTION_OUT},         {"json", no_argument, NULL, OPTION_JSON},
-    {"set", required_argument, NULL, OPTION_SET},       {"design", required_argument, NULL, OPTION_DESIGN},   {"gateway", required_argument, NULL, OPTION_GATEWAY},
-    {"faults", required_argument, NULL, OPTION_FAULTS}, {"sites", required_argument, NULL, OPTION_SITES},     {"bisect", no_argument, NULL, OPTION_BISECT},
-    {"print", no_argument, NULL, OPTION_PRINT},         {"keep-going", no_argument, NULL, OPTION_KEEP_GOING}, {"help", no_argument, NULL, OPTION_HELP},
-    {"version", no_argument, NULL, OPTION_VERSION},     {NULL, 0, NULL, 0},
+    {"seeds", required_argument, NULL, OPTION_SEEDS},
+    {"seed", required_argument, NULL, OPTION_SEED},
+    {"time", required_argument, NULL, OPTION_TIME},
+    {"jobs", required_argument, NULL, OPTION_JOBS},
+    {"out", required_argument, NULL, OPTION_OUT},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"set", required_argument, NULL, OPTION_SET},
+    {"design", required_argument, NULL, OPTION_DESIGN},
+    {"gateway", required_argument, NULL, OPTION_GATEWAY},
+    {"faults", required_argument, NULL, OPTION_FAULTS},
+    {"sites", required_argument, NULL, OPTION_SITES},
+    {"bisect", no_argument, NULL, OPTION_BISECT},
+    {"print", no_argument, NULL, OPTION_PRINT},
+    {"keep-going", no_argument, NULL, OPTION_KEEP_GOING},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {NULL, 0, NULL, 0},
 };
 
 static const char *const commands[] = {"run", "replay", "explore", "shrink", "explain", "check", "list"};
@@ -74,7 +103,8 @@ static bool complain(const char *format, ...) {
 static bool number(const char *text, const char *option, int64_t least, int64_t most, int64_t *out) {
   char message[200];
   if (runner_text_integer(text, out) && *out >= least && *out <= most) return true;
-  snprintf(message, sizeof message, "--%s %s: a whole number from %lld to %lld is expected", option, text, (long long)least, (long long)most);
+  snprintf(message, sizeof message, "--%s %s: a whole number from %lld to %lld is expected", option, text, (long long)least,
+           (long long)most);
   fprintf(stderr, "oncesim: %s\n", message);
   return false;
 }
@@ -99,8 +129,12 @@ static bool allowed(const char *command, int option) {
     const char *command;
     const char *options;
   } rules[] = {
-      {"run", "seeds seed time jobs out json set design gateway"}, {"replay", "seed bisect set design gateway"}, {"explore", "faults sites jobs out json set design gateway keep-going"},
-      {"shrink", "seed out json set design gateway"},              {"explain", ""},                              {"check", "print set design gateway"},
+      {"run", "seeds seed time jobs out json set design gateway"},
+      {"replay", "seed bisect set design gateway"},
+      {"explore", "faults sites jobs out json set design gateway keep-going"},
+      {"shrink", "seed out json set design gateway"},
+      {"explain", ""},
+      {"check", "print set design gateway"},
       {"list", ""},
   };
   const char *name = NULL;
@@ -171,12 +205,15 @@ static bool unknown_option(char **argv) {
 static bool check_combination(const struct runner_options *options) {
   const char *command = options->command;
   if (options->has_seeds && options->has_time) return complain("--seeds and --time contradict each other");
-  if (options->has_seed && options->has_seeds && options->seed + options->seeds > (INT64_C(1) << 53)) return complain("--seed and --seeds: seeds go up to 9007199254740991");
+  if (options->has_seed && options->has_seeds && options->seed + options->seeds > (INT64_C(1) << 53))
+    return complain("--seed and --seeds: seeds go up to 9007199254740991");
   if (strcmp(command, "explore") == 0 && !options->has_faults) return complain("explore needs --faults K");
-  bool one = strcmp(command, "replay") == 0 || strcmp(command, "shrink") == 0 || strcmp(command, "explore") == 0 || strcmp(command, "explain") == 0;
+  bool one = strcmp(command, "replay") == 0 || strcmp(command, "shrink") == 0 || strcmp(command, "explore") == 0 ||
+             strcmp(command, "explain") == 0;
   if (one && options->argument_count != 1) return complain("\"oncesim %s\" takes exactly one argument", command);
   bool told = strcmp(command, "replay") == 0 || strcmp(command, "shrink") == 0;
-  if (told && !runner_is_replay_path(options->argument[0]) && !options->has_seed) return complain("\"oncesim %s SCENARIO\" needs --seed S", command);
+  if (told && !runner_is_replay_path(options->argument[0]) && !options->has_seed)
+    return complain("\"oncesim %s SCENARIO\" needs --seed S", command);
   if (told && runner_is_replay_path(options->argument[0])) {
     if (options->has_seed || options->changes.set_count > 0 || options->changes.gateway != NULL || options->design_file != NULL)
       return complain("a replay file holds its own seedless run and design: it goes with no --seed, --set, --design or --gateway");

@@ -90,7 +90,9 @@ struct runner_replay *runner_replay_parse(const char *path, const char *text, si
     const char *reason = NULL;
     char *colon = strstr(line, ": ");
     if (!headed) {
-      if (strcmp(line, header) != 0) reason = strncmp(line, "oncesim replay ", 15) == 0 ? "this format version is not known here; version 1 is" : "the first line of a replay file is \"oncesim replay 1\"";
+      if (strcmp(line, header) != 0)
+        reason = strncmp(line, "oncesim replay ", 15) == 0 ? "this format version is not known here; version 1 is"
+                                                           : "the first line of a replay file is \"oncesim replay 1\"";
       headed = true;
     } else if (colon == NULL) {
       reason = "\"key: value\" is expected here";
@@ -105,7 +107,10 @@ struct runner_replay *runner_replay_parse(const char *path, const char *text, si
     return NULL;
   }
   if (!headed || replay->scenario == NULL || replay->invariant == -2) {
-    snprintf(error_out, error_size, "%s: %s", path, !headed ? "the file is empty" : replay->scenario == NULL ? "the line \"scenario: …\" is missing" : "the line \"violates: …\" is missing");
+    snprintf(error_out, error_size, "%s: %s", path,
+             !headed                    ? "the file is empty"
+             : replay->scenario == NULL ? "the line \"scenario: …\" is missing"
+                                        : "the line \"violates: …\" is missing");
     runner_replay_free(replay);
     return NULL;
   }
@@ -127,12 +132,14 @@ void runner_replay_free(struct runner_replay *replay) {
   free(replay);
 }
 
-char *runner_replay_text(const struct runner_scenario *scenario, const struct runner_changes *changes, int invariant, uint64_t digest, const struct sim_fault *fault, size_t fault_count) {
+char *runner_replay_text(const struct runner_scenario *scenario, const struct runner_changes *changes, int invariant, uint64_t digest,
+                         const struct sim_fault *fault, size_t fault_count) {
   char *text = NULL;
   size_t size = 0;
   FILE *out = open_memstream(&text, &size);
   ENSURE(out != NULL);
-  fprintf(out, "%s\nscenario: %s\nfile: %s\nscenario-hash: %016" PRIx64 "\noncesim: %s\nsqlite: %s\n", header, scenario->name, scenario->path, scenario->hash, ONCESIM_VERSION, sqlite3_sourceid());
+  fprintf(out, "%s\nscenario: %s\nfile: %s\nscenario-hash: %016" PRIx64 "\noncesim: %s\nsqlite: %s\n", header, scenario->name,
+          scenario->path, scenario->hash, ONCESIM_VERSION, sqlite3_sourceid());
   for (size_t i = 0; i < changes->set_count; i++) fprintf(out, "set: %s\n", changes->set[i]);
   if (changes->gateway != NULL) fprintf(out, "gateway: %s\n", changes->gateway);
   fprintf(out, "violates: %s\ndigest: %016" PRIx64 "\n", invariant < 0 ? "stuck" : model_invariants[invariant].name, digest);

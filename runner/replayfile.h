@@ -46,7 +46,8 @@ struct runner_replay *runner_replay_read(const char *path, char *error_out, size
 struct runner_replay *runner_replay_parse(const char *path, const char *text, size_t size, char *error_out, size_t error_size);
 void runner_replay_free(struct runner_replay *replay);
 /* Write one; returns a malloc'd text. */
-char *runner_replay_text(const struct runner_scenario *scenario, const struct runner_changes *changes, int invariant, uint64_t digest, const struct sim_fault *fault, size_t fault_count);
+char *runner_replay_text(const struct runner_scenario *scenario, const struct runner_changes *changes, int invariant, uint64_t digest,
+                         const struct sim_fault *fault, size_t fault_count);
 /* Is this a replay file, by its name? */
 bool runner_is_replay_path(const char *path);
 

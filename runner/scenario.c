@@ -49,7 +49,8 @@ static void fail_at(struct reader *reader, int line, int column, const char *mes
   if (start != NULL) {
     while (start + line_size < reader->text + reader->size && start[line_size] != '\n' && line_size < 200) line_size++;
   }
-  snprintf(reader->error, reader->error_size, "%s:%d:%d: %s\n    %.*s", reader->path, line, column, message, (int)line_size, start ? start : "");
+  snprintf(reader->error, reader->error_size, "%s:%d:%d: %s\n    %.*s", reader->path, line, column, message, (int)line_size,
+           start ? start : "");
 }
 
 static void fail_node(struct reader *reader, struct fy_node *node, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -63,8 +64,10 @@ static void fail_node(struct reader *reader, struct fy_node *node, const char *f
   const struct fy_mark *mark = token ? fy_token_start_mark(token) : NULL;
   struct fy_node *parent = node;
   while (mark == NULL && parent != NULL) { /* a mapping or sequence: the place of its first scalar */
-    struct fy_node *first = fy_node_is_mapping(parent) && fy_node_mapping_item_count(parent) > 0 ? fy_node_pair_key(fy_node_mapping_get_by_index(parent, 0))
-                            : fy_node_is_sequence(parent) && fy_node_sequence_item_count(parent) > 0 ? fy_node_sequence_get_by_index(parent, 0) : NULL;
+    struct fy_node *first =
+        fy_node_is_mapping(parent) && fy_node_mapping_item_count(parent) > 0     ? fy_node_pair_key(fy_node_mapping_get_by_index(parent, 0))
+        : fy_node_is_sequence(parent) && fy_node_sequence_item_count(parent) > 0 ? fy_node_sequence_get_by_index(parent, 0)
+                                                                                 : NULL;
     token = first ? fy_node_get_scalar_token(first) : NULL;
     mark = token ? fy_token_start_mark(token) : NULL;
     parent = first;
@@ -150,7 +153,9 @@ static void read_about(struct reader *reader, struct fy_node *value) {
 }
 
 static void read_seeds(struct reader *reader, struct fy_node *value) { SCENARIO->seeds = whole_number(reader, value, 1, 1000000000); }
-static void read_orders(struct reader *reader, struct fy_node *value) { SCENARIO->config.purchases = whole_number(reader, value, 1, MODEL_PURCHASES_MAX); }
+static void read_orders(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.purchases = whole_number(reader, value, 1, MODEL_PURCHASES_MAX);
+}
 
 static void read_amount(struct reader *reader, struct fy_node *value) {
   char text[40];
@@ -167,14 +172,30 @@ static void read_amount(struct reader *reader, struct fy_node *value) {
   memcpy(SCENARIO->config.currency, space, 4);
 }
 
-static void read_request_lifetime(struct reader *reader, struct fy_node *value) { SCENARIO->config.request_lifetime_ns = duration(reader, value, SIM_SECOND, 30 * SIM_DAY); }
-static void read_lease(struct reader *reader, struct fy_node *value) { SCENARIO->config.lease_ns = duration(reader, value, SIM_SECOND, SIM_DAY); }
-static void read_retry_window(struct reader *reader, struct fy_node *value) { SCENARIO->setup.retry_window_ns = duration(reader, value, SIM_MINUTE, 30 * SIM_DAY); }
-static void read_dedup_retention(struct reader *reader, struct fy_node *value) { SCENARIO->setup.dedup_retention_ns = duration(reader, value, SIM_MINUTE, 60 * SIM_DAY); }
-static void read_faults_until(struct reader *reader, struct fy_node *value) { SCENARIO->setup.faults_until_ns = duration(reader, value, 0, 90 * SIM_DAY); }
-static void read_resolve_within(struct reader *reader, struct fy_node *value) { SCENARIO->setup.resolve_within_ns = duration(reader, value, SIM_MINUTE, 365 * SIM_DAY); }
-static void read_resolve_attempts(struct reader *reader, struct fy_node *value) { SCENARIO->config.resolve_attempts = whole_number(reader, value, 2, 100); }
-static void read_masked_by(struct reader *reader, struct fy_node *value) { scalar(reader, value, SCENARIO->masked_by, sizeof SCENARIO->masked_by, "the guard's name"); }
+static void read_request_lifetime(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.request_lifetime_ns = duration(reader, value, SIM_SECOND, 30 * SIM_DAY);
+}
+static void read_lease(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.lease_ns = duration(reader, value, SIM_SECOND, SIM_DAY);
+}
+static void read_retry_window(struct reader *reader, struct fy_node *value) {
+  SCENARIO->setup.retry_window_ns = duration(reader, value, SIM_MINUTE, 30 * SIM_DAY);
+}
+static void read_dedup_retention(struct reader *reader, struct fy_node *value) {
+  SCENARIO->setup.dedup_retention_ns = duration(reader, value, SIM_MINUTE, 60 * SIM_DAY);
+}
+static void read_faults_until(struct reader *reader, struct fy_node *value) {
+  SCENARIO->setup.faults_until_ns = duration(reader, value, 0, 90 * SIM_DAY);
+}
+static void read_resolve_within(struct reader *reader, struct fy_node *value) {
+  SCENARIO->setup.resolve_within_ns = duration(reader, value, SIM_MINUTE, 365 * SIM_DAY);
+}
+static void read_resolve_attempts(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.resolve_attempts = whole_number(reader, value, 2, 100);
+}
+static void read_masked_by(struct reader *reader, struct fy_node *value) {
+  scalar(reader, value, SCENARIO->masked_by, sizeof SCENARIO->masked_by, "the guard's name");
+}
 static void read_reopen(struct reader *reader, struct fy_node *value) { SCENARIO->setup.reopen_at_crash = boolean(reader, value); }
 
 /* ---- sections ---- */
@@ -204,11 +225,19 @@ static void read_must_exercise(struct reader *reader, struct fy_node *value) {
 }
 
 static void read_violates(struct reader *reader, struct fy_node *value) { SCENARIO->expect.violates = invariant_list(reader, value); }
-static void read_violates_any(struct reader *reader, struct fy_node *value) { SCENARIO->expect.violates_any = invariant_list(reader, value); }
+static void read_violates_any(struct reader *reader, struct fy_node *value) {
+  SCENARIO->expect.violates_any = invariant_list(reader, value);
+}
 static void read_may(struct reader *reader, struct fy_node *value) { SCENARIO->expect.may = invariant_list(reader, value); }
-static void read_order_instances(struct reader *reader, struct fy_node *value) { SCENARIO->config.order_instances = (uint8_t)whole_number(reader, value, 1, SIM_INSTANCES_MAX); }
-static void read_payment_instances(struct reader *reader, struct fy_node *value) { SCENARIO->config.payment_instances = (uint8_t)whole_number(reader, value, 1, SIM_INSTANCES_MAX); }
-static void read_redeliveries(struct reader *reader, struct fy_node *value) { SCENARIO->config.redeliveries_max = whole_number(reader, value, 1, 10000); }
+static void read_order_instances(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.order_instances = (uint8_t)whole_number(reader, value, 1, SIM_INSTANCES_MAX);
+}
+static void read_payment_instances(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.payment_instances = (uint8_t)whole_number(reader, value, 1, SIM_INSTANCES_MAX);
+}
+static void read_redeliveries(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.redeliveries_max = whole_number(reader, value, 1, 10000);
+}
 static void read_polls(struct reader *reader, struct fy_node *value) { SCENARIO->config.polls_max = whole_number(reader, value, 1, 10000); }
 
 static void read_profile(struct reader *reader, struct fy_node *value) {
@@ -217,11 +246,17 @@ static void read_profile(struct reader *reader, struct fy_node *value) {
   if (!runner_scenario_gateway(SCENARIO, text, error, sizeof error)) fail_node(reader, value, "%s", error);
 }
 
-static void read_key_retention(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.key_retention_ns = duration(reader, value, SIM_MINUTE, 365 * SIM_DAY); }
-static void read_look_up_lag(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.look_up_lag_ns = duration(reader, value, 0, SIM_DAY); }
+static void read_key_retention(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.gateway.key_retention_ns = duration(reader, value, SIM_MINUTE, 365 * SIM_DAY);
+}
+static void read_look_up_lag(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.gateway.look_up_lag_ns = duration(reader, value, 0, SIM_DAY);
+}
 static void read_takes_keys(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.takes_keys = boolean(reader, value); }
 static void read_looks_up(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.looks_up = boolean(reader, value); }
-static void read_stores_errors(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.stores_errors = boolean(reader, value); }
+static void read_stores_errors(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.gateway.stores_errors = boolean(reader, value);
+}
 
 static void read_other_parameters(struct reader *reader, struct fy_node *value) {
   char text[40];
@@ -240,7 +275,9 @@ static void read_design(struct reader *reader, struct fy_node *value) {
   struct fy_node_pair *pair;
   while ((pair = fy_node_mapping_iterate(value, &iterator)) != NULL && !reader->failed) {
     char axis[60], choice[60], assignment[124], error[RUNNER_ERROR_SIZE];
-    if (!scalar(reader, fy_node_pair_key(pair), axis, sizeof axis, "an axis") || !scalar(reader, fy_node_pair_value(pair), choice, sizeof choice, "a choice")) return;
+    if (!scalar(reader, fy_node_pair_key(pair), axis, sizeof axis, "an axis") ||
+        !scalar(reader, fy_node_pair_value(pair), choice, sizeof choice, "a choice"))
+      return;
     snprintf(assignment, sizeof assignment, "%s=%s", axis, choice);
     if (runner_scenario_set(SCENARIO, assignment, error, sizeof error)) continue;
     fail_node(reader, model_axis_find(axis) < 0 ? fy_node_pair_key(pair) : fy_node_pair_value(pair), "%s", error);
@@ -279,7 +316,7 @@ static void read_point(struct reader *reader, struct fy_node *value, const struc
     struct sim_odds value_odds = odds(reader, fy_node_pair_value(pair));
     plan->odds[point->index][answer] = value_odds;
     if (value_odds.denominator != 0) plan->explored[point->index] |= (uint8_t)(1U << answer);
-    else plan->explored[point->index] &= (uint8_t)~(1U << answer);
+    else plan->explored[point->index] &= (uint8_t) ~(1U << answer);
   }
 }
 
@@ -455,7 +492,9 @@ static void check_whole(struct reader *reader, struct fy_node *root) {
   if (reader->failed) return;
   if (SCENARIO->name[0] == '\0') fail_node(reader, root, "the key \"scenario\" (its name) is missing");
   if (config->gateway.takes_keys && config->request_lifetime_ns >= config->gateway.key_retention_ns)
-    fail_node(reader, root, "request_lifetime reaches the gateway's key retention: a late request would run again under a forgotten key, and no client can prevent it");
+    fail_node(reader, root,
+              "request_lifetime reaches the gateway's key retention: a late request would run again under a forgotten key, and no client "
+              "can prevent it");
   if (SCENARIO->expect.known_bad && (SCENARIO->expect.violates | SCENARIO->expect.violates_any) == 0 && SCENARIO->expect.may == 0)
     fail_node(reader, root, "\"expect\" names no invariant");
 }
@@ -572,7 +611,8 @@ bool runner_scenario_gateway(struct runner_scenario *scenario, const char *name,
   return true;
 }
 
-bool runner_scenario_design(struct runner_scenario *scenario, const char *path, const char *text, size_t size, char *error_out, size_t error_size) {
+bool runner_scenario_design(struct runner_scenario *scenario, const char *path, const char *text, size_t size, char *error_out,
+                            size_t error_size) {
   struct reader reader = {.scenario = scenario, .path = path, .text = text, .size = size, .error = error_out, .error_size = error_size};
   size_t bad_at = 0;
   if (!runner_text_utf8(text, size, &bad_at) || strnlen(text, size) < size) {
@@ -631,15 +671,19 @@ static void print_plan(FILE *out, const struct sim_plan *plan) {
 void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
   FILE *out = file;
   const struct model_config *config = &scenario->config;
-  fprintf(out, "scenario: %s\nseeds: %" PRId64 "\norders: %" PRId64 "\namount: %" PRId64 " %s\n", scenario->name, scenario->seeds, config->purchases, config->amount_minor, config->currency);
+  fprintf(out, "scenario: %s\nseeds: %" PRId64 "\norders: %" PRId64 "\namount: %" PRId64 " %s\n", scenario->name, scenario->seeds,
+          config->purchases, config->amount_minor, config->currency);
   fprintf(out, "instances: {orders: %d, payments: %d}\n", config->order_instances, config->payment_instances);
   fprintf(out, "gateway:\n  profile: %s\n", config->gateway.name);
-  fprintf(out, "  takes_keys: %s\n  looks_up: %s\n", config->gateway.takes_keys ? "true" : "false", config->gateway.looks_up ? "true" : "false");
+  fprintf(out, "  takes_keys: %s\n  looks_up: %s\n", config->gateway.takes_keys ? "true" : "false",
+          config->gateway.looks_up ? "true" : "false");
   if (config->gateway.takes_keys) print_duration(out, "  key_retention", config->gateway.key_retention_ns);
   print_duration(out, "  look_up_lag", config->gateway.look_up_lag_ns);
-  fprintf(out, "  stores_errors: %s\n  other_parameters: %s\n", config->gateway.stores_errors ? "true" : "false", config->gateway.other_parameters == MODEL_OTHER_IGNORED ? "ignored" : "refused");
+  fprintf(out, "  stores_errors: %s\n  other_parameters: %s\n", config->gateway.stores_errors ? "true" : "false",
+          config->gateway.other_parameters == MODEL_OTHER_IGNORED ? "ignored" : "refused");
   fprintf(out, "design:\n");
-  for (int a = 0; a < MODEL_AXIS_COUNT; a++) fprintf(out, "  %s: %s\n", model_axes()[a].name, model_axes()[a].choice[config->design.choice[a]].name);
+  for (int a = 0; a < MODEL_AXIS_COUNT; a++)
+    fprintf(out, "  %s: %s\n", model_axes()[a].name, model_axes()[a].choice[config->design.choice[a]].name);
   print_plan(out, &scenario->plan);
   print_duration(out, "request_lifetime", config->request_lifetime_ns);
   print_duration(out, "lease", config->lease_ns);
@@ -647,7 +691,8 @@ void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
   print_duration(out, "dedup_retention", scenario->setup.dedup_retention_ns);
   print_duration(out, "faults_until", scenario->setup.faults_until_ns);
   print_duration(out, "resolve_within", scenario->setup.resolve_within_ns);
-  fprintf(out, "resolve_attempts: %" PRId64 "\nreopen_at_crash: %s\n", config->resolve_attempts, scenario->setup.reopen_at_crash ? "true" : "false");
+  fprintf(out, "resolve_attempts: %" PRId64 "\nreopen_at_crash: %s\n", config->resolve_attempts,
+          scenario->setup.reopen_at_crash ? "true" : "false");
   fprintf(out, "limits: {redeliveries: %" PRId64 ", polls: %" PRId64 "}\n", config->redeliveries_max, config->polls_max);
   print_invariants(out, "must_exercise", scenario->has_must_exercise ? scenario->must_exercise : runner_exercisable(scenario));
   if (!scenario->expect.known_bad) return;

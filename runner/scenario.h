@@ -22,7 +22,7 @@ struct runner_scenario {
   char path[512];
   char name[RUNNER_NAME_SIZE];
   char *about;
-  char *text; /* the file as read, for reports */
+  char *text;    /* the file as read, for reports */
   uint64_t hash; /* of the file's bytes */
   int64_t seeds;
   struct model_config config;
@@ -44,7 +44,8 @@ void runner_scenario_free(struct runner_scenario *scenario);
 bool runner_scenario_set(struct runner_scenario *scenario, const char *assignment, char *error_out, size_t error_size);
 bool runner_scenario_gateway(struct runner_scenario *scenario, const char *profile, char *error_out, size_t error_size);
 /* Apply a design file: a YAML mapping of axes to choices. */
-bool runner_scenario_design(struct runner_scenario *scenario, const char *path, const char *text, size_t size, char *error_out, size_t error_size);
+bool runner_scenario_design(struct runner_scenario *scenario, const char *path, const char *text, size_t size, char *error_out,
+                            size_t error_size);
 /* Carry design, instances and times of the config into the setup; called by the reader and after each set. */
 void runner_scenario_settle(struct runner_scenario *scenario);
 /* Write the scenario with every default filled in, as YAML. */

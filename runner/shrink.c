@@ -143,7 +143,8 @@ static bool replace_pairs(struct shrinker *s) {
         for (uint8_t answer = 1; answer < SIM_ANSWERS_MAX; answer++) {
           if ((answers >> answer & 1) == 0) continue;
           memcpy(s->trial, rest, rest_count * sizeof rest[0]);
-          s->trial[rest_count] = (struct sim_fault){.address = asked[a].address, .family = asked[a].family, .point = asked[a].point, .answer = answer};
+          s->trial[rest_count] =
+              (struct sim_fault){.address = asked[a].address, .family = asked[a].family, .point = asked[a].point, .answer = answer};
           if (attempt(s, rest_count + 1)) return true;
         }
       }
@@ -164,7 +165,8 @@ static void copy_out(struct shrinker *s, struct runner_shrunk *out) {
   out->runs = s->runs;
 }
 
-void runner_shrink(struct runner_world *world, const struct runner_scenario *scenario, int invariant, const struct sim_fault *list, size_t count, struct runner_shrunk *out) {
+void runner_shrink(struct runner_world *world, const struct runner_scenario *scenario, int invariant, const struct sim_fault *list,
+                   size_t count, struct runner_shrunk *out) {
   struct shrinker *s = calloc(1, sizeof *s);
   ENSURE(s != NULL);
   s->world = world;

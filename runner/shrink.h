@@ -12,7 +12,8 @@ struct runner_shrunk {
 };
 
 /* Shrink `list` (which must fail on `invariant`; -1: stuck). Deterministic; at most a few thousand runs. */
-void runner_shrink(struct runner_world *world, const struct runner_scenario *scenario, int invariant, const struct sim_fault *list, size_t count, struct runner_shrunk *out);
+void runner_shrink(struct runner_world *world, const struct runner_scenario *scenario, int invariant, const struct sim_fault *list,
+                   size_t count, struct runner_shrunk *out);
 void runner_shrunk_free(struct runner_shrunk *shrunk);
 /* Does this result break that invariant (-1: is it stuck)? */
 bool runner_breaks(const struct runner_result *result, int invariant);

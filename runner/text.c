@@ -78,7 +78,11 @@ const char *runner_text_odds(const char *text, struct sim_odds *out) {
 
 /* Length of the UTF-8 sequence that starts with this byte, by RFC 3629; 0 when none does. */
 static size_t sequence_size(const unsigned char *at, size_t left) {
-  size_t size = at[0] < 0x80 ? 1 : at[0] >= 0xC2 && at[0] < 0xE0 ? 2 : at[0] >= 0xE0 && at[0] < 0xF0 ? 3 : at[0] >= 0xF0 && at[0] < 0xF5 ? 4 : 0;
+  size_t size = at[0] < 0x80                    ? 1
+                : at[0] >= 0xC2 && at[0] < 0xE0 ? 2
+                : at[0] >= 0xE0 && at[0] < 0xF0 ? 3
+                : at[0] >= 0xF0 && at[0] < 0xF5 ? 4
+                                                : 0;
   if (size == 0 || size > left) return 0;
   for (size_t i = 1; i < size; i++) {
     if ((at[i] & 0xC0) != 0x80) return 0;
@@ -110,16 +114,21 @@ char *runner_text_read_file(const char *path, size_t most, size_t *size_out, cha
     if (fd >= 0) close(fd);
     return NULL;
   }
-  const char *reason = S_ISDIR(about.st_mode) ? "is a directory" : !S_ISREG(about.st_mode) ? "is not a regular file" : (uintmax_t)about.st_size > most ? "is too large" : NULL;
+  const char *reason = S_ISDIR(about.st_mode)            ? "is a directory"
+                       : !S_ISREG(about.st_mode)         ? "is not a regular file"
+                       : (uintmax_t)about.st_size > most ? "is too large"
+                                                         : NULL;
   if (reason != NULL) {
-    snprintf(error_out, error_size, "%s: %s%s", path, reason, (uintmax_t)about.st_size > most && S_ISREG(about.st_mode) ? " (more than 1 MiB)" : "");
+    snprintf(error_out, error_size, "%s: %s%s", path, reason,
+             (uintmax_t)about.st_size > most && S_ISREG(about.st_mode) ? " (more than 1 MiB)" : "");
     close(fd);
     return NULL;
   }
   char *text = malloc((size_t)about.st_size + 1);
   size_t size = 0;
   ssize_t got = 0;
-  while (text != NULL && size < (size_t)about.st_size && (got = read(fd, text + size, (size_t)about.st_size - size)) > 0) size += (size_t)got;
+  while (text != NULL && size < (size_t)about.st_size && (got = read(fd, text + size, (size_t)about.st_size - size)) > 0)
+    size += (size_t)got;
   close(fd);
   if (text == NULL || got < 0) {
     snprintf(error_out, error_size, "%s: %s", path, strerror(errno));

@@ -155,9 +155,7 @@ static uint32_t occurrence_of(struct sim_decisions *decisions, uint64_t address)
   return 1;
 }
 
-static uint64_t with_occurrence(uint64_t address, uint32_t occurrence) {
-  return occurrence == 1 ? address : sim_mix(address, occurrence);
-}
+static uint64_t with_occurrence(uint64_t address, uint32_t occurrence) { return occurrence == 1 ? address : sim_mix(address, occurrence); }
 
 int sim_decide(struct sim_decisions *decisions, const struct sim_point *point, const struct sim_subject *subject, uint8_t offered) {
   bool is_fault = point->class == SIM_POINT_FAULT;
@@ -181,8 +179,7 @@ int sim_decide(struct sim_decisions *decisions, const struct sim_point *point, c
   decisions->pending_offered = offered;
   int answer = is_fault && decisions->gate != NULL ? decisions->gate(point) : sim_decision_draw(decisions, point);
   if (decisions->recording) {
-    decisions->asked[position] =
-        (struct sim_asked){decisions->pending_address, sim_subject_family(point, subject), point->index, offered};
+    decisions->asked[position] = (struct sim_asked){decisions->pending_address, sim_subject_family(point, subject), point->index, offered};
   }
   if (answer == 0) return 0;
   decisions->point_fired[point->index]++;
@@ -218,18 +215,20 @@ uint64_t sim_subject_family(const struct sim_point *point, const struct sim_subj
   return sim_mix(hash, hash_or_zero(subject->step));
 }
 
-void sim_fault_words(char *out, size_t size, const struct sim_point *point, int answer, const struct sim_subject *subject, uint32_t occurrence) {
+void sim_fault_words(char *out, size_t size, const struct sim_point *point, int answer, const struct sim_subject *subject,
+                     uint32_t occurrence) {
   char life[24] = "";
   char attempt[24] = "";
   char repeated[24] = "";
-  REQUIRE((subject->step == NULL || strstr(subject->step, ", ") == NULL) && (subject->id == NULL || strpbrk(subject->id->text, ", ") == NULL)); /* fields of a fault line */
+  REQUIRE((subject->step == NULL || strstr(subject->step, ", ") == NULL) &&
+          (subject->id == NULL || strpbrk(subject->id->text, ", ") == NULL)); /* fields of a fault line */
   bool has_id = subject->id != NULL && subject->id->hash != 0;
   if (subject->life != 0) snprintf(life, sizeof life, " life %" PRIu32, subject->life);
   if (subject->attempt != 0) snprintf(attempt, sizeof attempt, " try %" PRIu32, subject->attempt);
   if (occurrence != 1) snprintf(repeated, sizeof repeated, ", time %" PRIu32, occurrence);
-  snprintf(out, size, "%s: %s, %s%s, %s%s%s%s, %s%s", point->answer[answer].text, point->name.text,
-           subject->who ? subject->who->text : "-", life, subject->what ? subject->what->text : "-", has_id ? " " : "",
-           has_id ? subject->id->text : "", attempt, subject->step ? subject->step : "-", repeated);
+  snprintf(out, size, "%s: %s, %s%s, %s%s%s%s, %s%s", point->answer[answer].text, point->name.text, subject->who ? subject->who->text : "-",
+           life, subject->what ? subject->what->text : "-", has_id ? " " : "", has_id ? subject->id->text : "", attempt,
+           subject->step ? subject->step : "-", repeated);
 }
 
 /* Cut a trailing " word N" off `field`; returns N, 0 when it is not there. */

@@ -55,8 +55,8 @@ struct sim_plan {
 
 /* What a decision is about; every part may be absent (NULL or 0). */
 struct sim_subject {
-  const struct sim_name *who; /* node: "payments/1" */
-  uint32_t life;              /* incarnation of that node, 1 at first boot */
+  const struct sim_name *who;  /* node: "payments/1" */
+  uint32_t life;               /* incarnation of that node, 1 at first boot */
   const struct sim_name *what; /* message kind or step: "ChargePayment" */
   const struct sim_id *id;     /* operation or message id */
   uint32_t attempt;            /* try number of that message */
@@ -100,22 +100,22 @@ struct sim_decisions {
   bool healing; /* no fault is asked any more */
   bool recording;
   bool telling;
-  struct sim_arena *arena; /* for words */
+  struct sim_arena *arena;                             /* for words */
   uint32_t threshold[SIM_POINTS_MAX][SIM_ANSWERS_MAX]; /* cumulative, of 2^32 - 1 */
   uint64_t pending_address;
   uint8_t pending_offered;
-  uint32_t asked_count; /* decisions of this run */
+  uint32_t asked_count;    /* decisions of this run */
   struct sim_asked *asked; /* recording only: SIM_DECISIONS_MAX entries */
   struct sim_fault *fault; /* faults of this run: SIM_FAULTS_MAX entries */
   size_t fault_count;
-  const char *full;          /* the maximum that this run reached, NULL for none: the run is then stuck */
+  const char *full;        /* the maximum that this run reached, NULL for none: the run is then stuck */
   uint32_t repeated_count; /* decisions whose occurrence was not 1 */
   /* How often each address was asked: open addressing, sized for the usual run and grown within one that needs more. */
   struct sim_seen {
     uint64_t address;
     uint32_t run;
     uint32_t count;
-  } *seen;
+  } * seen;
   uint32_t seen_mask;
   uint32_t seen_count;
   uint32_t run; /* generation of `seen` */
@@ -142,15 +142,14 @@ int sim_decide(struct sim_decisions *decisions, const struct sim_point *point, c
 int sim_decision_draw(const struct sim_decisions *decisions, const struct sim_point *point);
 
 /* All non-dull answers of a point. */
-static inline uint8_t sim_point_all(const struct sim_point *point) {
-  return (uint8_t)(((1U << point->answer_count) - 1U) & ~1U);
-}
+static inline uint8_t sim_point_all(const struct sim_point *point) { return (uint8_t)(((1U << point->answer_count) - 1U) & ~1U); }
 
 /* The address of a subject at a point (occurrence 1), and its family. */
 uint64_t sim_subject_address(const struct sim_point *point, const struct sim_subject *subject);
 uint64_t sim_subject_family(const struct sim_point *point, const struct sim_subject *subject);
 /* Write a fault in words: "crash: gap, payments/1 life 1, ChargePayment order:1:payment try 1, intent persisted". */
-void sim_fault_words(char *out, size_t size, const struct sim_point *point, int answer, const struct sim_subject *subject, uint32_t occurrence);
+void sim_fault_words(char *out, size_t size, const struct sim_point *point, int answer, const struct sim_subject *subject,
+                     uint32_t occurrence);
 /* Read such words back. Returns NULL and fills `fault_out` (address, point, answer; words = text), or the reason it cannot. */
 const char *sim_fault_parse(const struct sim_catalogue *catalogue, const char *text, struct sim_fault *fault_out);
 

@@ -124,7 +124,8 @@ static void settle_written(struct sim_file *file) {
     copy_range(file, 0, file->size);
     file->fresh = false;
   } else {
-    for (size_t i = 0; i < file->range_count; i++) copy_range(file, file->range[i].offset, file->range[i].offset + (size_t)file->range[i].size);
+    for (size_t i = 0; i < file->range_count; i++)
+      copy_range(file, file->range[i].offset, file->range[i].offset + (size_t)file->range[i].size);
   }
   set_size(&file->synced, &file->synced_capacity, &file->synced_size, file->size);
   file->synced_exists = file->exists;
@@ -171,9 +172,7 @@ bool sim_disk_unsynced(const struct sim_disk *disk) {
   return false;
 }
 
-static bool is_dead(const struct sim_disk *disk, uint32_t handle_bit) {
-  return disk->dead || (disk->dead_handle_mask & handle_bit) != 0;
-}
+static bool is_dead(const struct sim_disk *disk, uint32_t handle_bit) { return disk->dead || (disk->dead_handle_mask & handle_bit) != 0; }
 
 static void digest(struct sim_disk *disk, uint64_t kind, uint64_t offset, uint64_t content) {
   disk->operation_count++;
@@ -298,9 +297,7 @@ void sim_disk_unlock(struct sim_disk *disk, uint32_t handle_bit, int level) {
   if (level == SQLITE_LOCK_NONE) disk->shared_mask &= ~handle_bit;
 }
 
-bool sim_disk_reserved(const struct sim_disk *disk) {
-  return (disk->reserved_mask | disk->pending_mask | disk->exclusive_mask) != 0;
-}
+bool sim_disk_reserved(const struct sim_disk *disk) { return (disk->reserved_mask | disk->pending_mask | disk->exclusive_mask) != 0; }
 
 int sim_disk_shm_lock(struct sim_disk *disk, uint32_t handle_bit, int slot, int count, bool exclusive) {
   for (int i = slot; i < slot + count; i++) {

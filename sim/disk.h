@@ -20,7 +20,7 @@ struct sim_range {
 };
 
 struct sim_file {
-  unsigned char *bytes; /* as written */
+  unsigned char *bytes;  /* as written */
   unsigned char *synced; /* as it would be after a power loss that loses all that is unsynced */
   size_t size, synced_size;
   size_t capacity, synced_capacity;
@@ -34,8 +34,8 @@ struct sim_file {
 /* Where inside a commit the power goes, or what fails; one shot. */
 enum sim_fuse {
   SIM_FUSE_NONE,
-  SIM_FUSE_JOURNAL_WRITTEN, /* before the first sync of journal or log */
-  SIM_FUSE_JOURNAL_SYNCED,  /* after it */
+  SIM_FUSE_JOURNAL_WRITTEN,  /* before the first sync of journal or log */
+  SIM_FUSE_JOURNAL_SYNCED,   /* after it */
   SIM_FUSE_DATABASE_WRITTEN, /* before the first sync of the database file */
   SIM_FUSE_DATABASE_SYNCED,
   SIM_FUSE_JOURNAL_GONE, /* after the journal was deleted */
@@ -62,7 +62,7 @@ struct sim_disk {
   uint32_t shm_exclusive[SIM_SHM_SLOTS];
   uint32_t handle_mask; /* open handles of the database file */
 
-  bool dead;            /* power is gone: every mutating call fails and changes nothing */
+  bool dead;                 /* power is gone: every mutating call fails and changes nothing */
   uint32_t dead_handle_mask; /* the same for one connection's handles */
   enum sim_fuse fuse;
   bool fuse_blown;

@@ -219,7 +219,9 @@ void sim_fiber_kill(struct sim_fiber_pool *pool, struct sim_fiber *fiber) {
   ENSURE(fiber->state == FIBER_FREE);
 }
 
-struct sim_fiber *sim_fiber_current(const struct sim_fiber_pool *pool) { return pool->current; }
+struct sim_fiber *sim_fiber_current(const struct sim_fiber_pool *pool) {
+  return pool->current;
+}
 
 size_t sim_fiber_stack_used_max(const struct sim_fiber_pool *pool) {
   size_t used_max = 0;

@@ -14,4 +14,6 @@ uint64_t sim_hash_bytes(const void *bytes, size_t size) { return XXH3_64bits(byt
 
 uint64_t sim_hash_text(const char *text) { return XXH3_64bits(text, strlen(text)); }
 
-struct sim_name sim_name_of(const char *text) { return (struct sim_name){text, sim_hash_text(text)}; }
+struct sim_name sim_name_of(const char *text) {
+  return (struct sim_name){text, sim_hash_text(text)};
+}

@@ -11,7 +11,16 @@
 #include "sim/sql.h"
 #include "sim/world.h"
 
-enum sim_event_kind { SIM_EVENT_DELIVER, SIM_EVENT_NOTICE, SIM_EVENT_REQUEST, SIM_EVENT_ANSWER, SIM_EVENT_TIMEOUT, SIM_EVENT_RESUME, SIM_EVENT_TIMER, SIM_EVENT_BOOT };
+enum sim_event_kind {
+  SIM_EVENT_DELIVER,
+  SIM_EVENT_NOTICE,
+  SIM_EVENT_REQUEST,
+  SIM_EVENT_ANSWER,
+  SIM_EVENT_TIMEOUT,
+  SIM_EVENT_RESUME,
+  SIM_EVENT_TIMER,
+  SIM_EVENT_BOOT
+};
 
 struct sim_event {
   enum sim_event_kind kind;
@@ -227,7 +236,8 @@ void sim_sql__restore(struct sim_world *world, size_t service);
 void sim_sql__check_durable(struct sim_node *node);
 void sim_sql__reopen(struct sim_world *world, size_t service);
 /* The preupdate hook of every connection; bench/ takes it off and puts it back. */
-void sim_sql__on_row(void *context, sqlite3 *db, int operation, char const *database, char const *table, sqlite3_int64 old_rowid, sqlite3_int64 new_rowid);
+void sim_sql__on_row(void *context, sqlite3 *db, int operation, char const *database, char const *table, sqlite3_int64 old_rowid,
+                     sqlite3_int64 new_rowid);
 void sim_sql__release(struct sim_world *world);
 
 #endif

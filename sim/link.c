@@ -24,7 +24,8 @@ static struct sim_subject subject_of(struct sim_world *world, const struct sim_m
                               .step = step};
 }
 
-static struct sim_event *message_event(struct sim_world *world, enum sim_event_kind kind, struct sim_node *from, size_t to_service, const struct sim_message *message) {
+static struct sim_event *message_event(struct sim_world *world, enum sim_event_kind kind, struct sim_node *from, size_t to_service,
+                                       const struct sim_message *message) {
   struct sim_event *event = sim_world__event(world, kind);
   event->service = to_service;
   event->message = sim_arena_take(&world->arena, sizeof *event->message);
@@ -36,7 +37,8 @@ static struct sim_event *message_event(struct sim_world *world, enum sim_event_k
   return event;
 }
 
-static void tell_message(struct sim_world *world, struct sim_node *from, const char *verb, const struct sim_message *message, size_t to_service) {
+static void tell_message(struct sim_world *world, struct sim_node *from, const char *verb, const struct sim_message *message,
+                         size_t to_service) {
   if (!world->trace.telling) return;
   char words[400] = "";
   if (world->setup->describe != NULL) world->setup->describe(message, words, sizeof words);
@@ -68,7 +70,8 @@ void sim_notify(struct sim_node *node, size_t to_service, const struct sim_messa
   sim_world__push(world, world->now_ns + LATENCY_NS, event);
 }
 
-enum sim_call_end sim_call(struct sim_node *node, size_t to_service, const struct sim_message *request, int64_t timeout_ns, struct sim_message *answer_out) {
+enum sim_call_end sim_call(struct sim_node *node, size_t to_service, const struct sim_message *request, int64_t timeout_ns,
+                           struct sim_message *answer_out) {
   struct sim_world *world = node->world;
   struct sim_task *task = world->current;
   REQUIRE(task != NULL && !task->in_transaction && world->service[to_service].outside);
@@ -171,7 +174,9 @@ static bool bus_fate(struct sim_world *world, struct sim_event *event) {
     case BUS_DOUBLED: come_twice(world, event, false); return true;
     case BUS_LOST: sim_tell(world, "network", "LOSES %s %s", world->kind[event->message->kind].text, event->message->id.text); return false;
     case BUS_PAST_RETRIES: put_off(world, event, world->now_ns + world->setup->retry_window_ns, "past the retry window"); return false;
-    case BUS_DAYS: put_off(world, event, world->now_ns + world->setup->dedup_retention_ns + SIM_HOUR, "past the dedup retention, days later"); return false;
+    case BUS_DAYS:
+      put_off(world, event, world->now_ns + world->setup->dedup_retention_ns + SIM_HOUR, "past the dedup retention, days later");
+      return false;
     default: return true;
   }
 }
@@ -180,15 +185,19 @@ static bool notice_fate(struct sim_world *world, struct sim_event *event) {
   const struct sim_queue_item *next = sim_world__next(world);
   struct sim_subject subject = subject_of(world, event->message, "on its way");
   uint8_t offered = sim_point_all(world->point.notice);
-  if (next == NULL) offered &= (uint8_t)~(1U << NOTICE_BEHIND_NEXT);
+  if (next == NULL) offered &= (uint8_t) ~(1U << NOTICE_BEHIND_NEXT);
   int answer = sim_world__ask(world, world->point.notice, &subject, offered);
   switch (answer) {
     case NOTICE_BEHIND_NEXT: put_off(world, event, next->time_ns, "just after the next event"); return false;
     case NOTICE_DOUBLED: come_twice(world, event, false); return true;
     case NOTICE_TWIN: come_twice(world, event, true); return true;
     case NOTICE_LOST: put_off(world, event, world->now_ns + NOTICE_GAP_NS, "the sender tries again"); return false;
-    case NOTICE_DAYS: put_off(world, event, world->now_ns + world->setup->dedup_retention_ns + SIM_HOUR, "past the dedup retention, days later"); return false;
-    case NOTICE_GIVEN_UP: sim_tell(world, "network", "gives %s %s up", world->kind[event->message->kind].text, event->message->id.text); return false;
+    case NOTICE_DAYS:
+      put_off(world, event, world->now_ns + world->setup->dedup_retention_ns + SIM_HOUR, "past the dedup retention, days later");
+      return false;
+    case NOTICE_GIVEN_UP:
+      sim_tell(world, "network", "gives %s %s up", world->kind[event->message->kind].text, event->message->id.text);
+      return false;
     default: return true;
   }
 }
@@ -207,7 +216,8 @@ void sim_link__deliver(struct sim_world *world, struct sim_event *event) {
     return;
   }
   if (message->from->service->outside || event->asked) world->disturbed_ns = world->now_ns;
-  sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_DELIVER, node->name.hash, world->kind[message->kind].hash, sim_mix(message->id.hash, message->copy));
+  sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_DELIVER, node->name.hash, world->kind[message->kind].hash,
+                sim_mix(message->id.hash, message->copy));
   const struct sim_observer *observer = world->setup->observer;
   if (observer != NULL && observer->delivered != NULL) observer->delivered(node, message);
   sim_node__handle(node, message);
@@ -261,11 +271,13 @@ void sim_link__answer(struct sim_world *world, struct sim_event *event) {
   call->waiting = false;
   call->answer = event->message;
   call->timeout->cancelled = true;
-  sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_ANSWER, event->node->name.hash, world->kind[event->message->kind].hash, event->message->id.hash);
+  sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_ANSWER, event->node->name.hash, world->kind[event->message->kind].hash,
+                event->message->id.hash);
   if (world->trace.telling) {
     char words[400] = "";
     if (world->setup->describe != NULL) world->setup->describe(event->message, words, sizeof words);
-    sim_tell(world, event->node->name.text, "is answered %s%s%s by %s", world->kind[event->message->kind].text, words[0] ? " " : "", words, call->outsider->name.text);
+    sim_tell(world, event->node->name.text, "is answered %s%s%s by %s", world->kind[event->message->kind].text, words[0] ? " " : "", words,
+             call->outsider->name.text);
   }
   sim_node__resume(call->task);
 }

@@ -14,7 +14,9 @@ static const int64_t RESTART_HOURS_NS = 3 * SIM_HOUR;
 static const int64_t RESTART_DAYS_NS = 3 * SIM_DAY;
 static const int64_t PAUSE_DAYS_NS = 3 * SIM_DAY;
 
-struct sim_world *sim_node_world(const struct sim_node *node) { return node->world; }
+struct sim_world *sim_node_world(const struct sim_node *node) {
+  return node->world;
+}
 size_t sim_node_service(const struct sim_node *node) { return node->service_index; }
 size_t sim_node_instance(const struct sim_node *node) { return node->instance; }
 const char *sim_node_name(const struct sim_node *node) { return node->name.text; }
@@ -53,7 +55,8 @@ static void pause_node(struct sim_node *node, int64_t duration_ns) {
   node->paused_until_ns = world->now_ns + duration_ns;
   world->counters.pauses++;
   sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_PAUSE, node->name.hash, (uint64_t)(duration_ns >= PAUSE_DAYS_NS), 0);
-  sim_tell(world, node->name.text, "FREEZES here for %s and will wake as if nothing had happened", duration_ns >= PAUSE_DAYS_NS ? "days" : "longer than any lease");
+  sim_tell(world, node->name.text, "FREEZES here for %s and will wake as if nothing had happened",
+           duration_ns >= PAUSE_DAYS_NS ? "days" : "longer than any lease");
   sim_node__wait(node, duration_ns);
 }
 
@@ -68,7 +71,8 @@ void sim_node__gap(struct sim_node *node, const char *step) {
   if (node->transaction_owner == NULL) offered |= (1U << GAP_PAUSE) | (1U << GAP_PAUSE_DAYS);
   unsigned unreduced = world->setup->unreduced;
   if (something_due_now(world) || (unreduced & SIM_ASK_YIELD_ALONE)) offered |= 1U << GAP_YIELD;
-  if (node->connection != NULL && (sim_disk_unsynced(&node->connection->storage->disk) || (unreduced & SIM_ASK_POWER_WHEN_SYNCED))) offered |= 1U << GAP_POWER_LOST;
+  if (node->connection != NULL && (sim_disk_unsynced(&node->connection->storage->disk) || (unreduced & SIM_ASK_POWER_WHEN_SYNCED)))
+    offered |= 1U << GAP_POWER_LOST;
   int answer = sim_world__ask(world, world->point.gap, &task->subject, offered);
   if (answer == 0) return;
   if (answer == GAP_CRASH) {
@@ -85,7 +89,8 @@ void sim_node__gap(struct sim_node *node, const char *step) {
 }
 
 void sim_node__gap_before(struct sim_node *node) {
-  if ((node->world->setup->unreduced & SIM_ASK_GAPS_TWICE) != 0 && node->world->current != NULL) sim_node__gap(node, "before the next step");
+  if ((node->world->setup->unreduced & SIM_ASK_GAPS_TWICE) != 0 && node->world->current != NULL)
+    sim_node__gap(node, "before the next step");
 }
 
 _Noreturn void sim_node__crash_self(struct sim_node *node, enum sim_crash_kind kind, enum sim_fate fate, uint64_t die) {

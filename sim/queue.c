@@ -25,9 +25,7 @@ void sim_queue_push(struct sim_queue *queue, int64_t time_ns, struct sim_event *
   queue->item[at] = item;
 }
 
-const struct sim_queue_item *sim_queue_first(const struct sim_queue *queue) {
-  return queue->count == 0 ? NULL : &queue->item[0];
-}
+const struct sim_queue_item *sim_queue_first(const struct sim_queue *queue) { return queue->count == 0 ? NULL : &queue->item[0]; }
 
 struct sim_queue_item sim_queue_pop(struct sim_queue *queue) {
   REQUIRE(queue->count > 0);

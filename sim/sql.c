@@ -159,7 +159,8 @@ static struct sim_connection *connection_of(struct sim_world *world, struct sim_
     ENSURE(connection->change != NULL);
     open_connection(connection);
     sim_disk_load(&storage->disk, &storage->image);
-    for (size_t i = 0; i < storage->connection_count; i++) sqlite3_file_control(storage->connection[i].db, "main", SQLITE_FCNTL_RESET_CACHE, NULL);
+    for (size_t i = 0; i < storage->connection_count; i++)
+      sqlite3_file_control(storage->connection[i].db, "main", SQLITE_FCNTL_RESET_CACHE, NULL);
   }
   return &storage->connection[instance];
 }
@@ -340,9 +341,7 @@ static uint64_t cell_from_value(struct sim_world *world, sqlite3_value *value, s
       cell->text = sim_arena_text(&world->arena, text);
       return sim_mix(hash, text_hash);
     }
-    default:
-      *cell = (struct sim_cell){0};
-      return sim_mix(hash, 0x4E);
+    default: *cell = (struct sim_cell){0}; return sim_mix(hash, 0x4E);
   }
 }
 
@@ -359,7 +358,8 @@ static size_t table_index(struct sim_connection *connection, const char *name) {
   return SIM_TABLES_MAX;
 }
 
-void sim_sql__on_row(void *context, sqlite3 *db, int operation, char const *database, char const *table, sqlite3_int64 old_rowid, sqlite3_int64 new_rowid) {
+void sim_sql__on_row(void *context, sqlite3 *db, int operation, char const *database, char const *table, sqlite3_int64 old_rowid,
+                     sqlite3_int64 new_rowid) {
   struct sim_connection *connection = context;
   (void)database;
   size_t index = table_index(connection, table);
@@ -473,7 +473,9 @@ void sim_sql__check_durable(struct sim_node *node) {
 
 bool sim_durable_settling(const struct sim_world *world) { return world->settling; }
 
-size_t sim_durable_count(const struct sim_world *world, size_t service, size_t table) { return world->database[service].table[table].count; }
+size_t sim_durable_count(const struct sim_world *world, size_t service, size_t table) {
+  return world->database[service].table[table].count;
+}
 
 const struct sim_row *sim_durable_row(const struct sim_world *world, size_t service, size_t table, size_t index) {
   REQUIRE(index < world->database[service].table[table].count);
@@ -577,7 +579,9 @@ _Noreturn static void lose_power(struct sim_node *node, enum sim_fate fate, cons
   struct sim_task *task = world->current;
   uint64_t die = sim_subject_address(world->point.unsynced, &task->subject);
   sim_tell(world, node->name.text, "LOSES POWER at \"%s\"; what was not synced is %s", step,
-           fate == SIM_FATE_LOST ? "gone" : fate == SIM_FATE_KEPT ? "there all the same" : "torn");
+           fate == SIM_FATE_LOST   ? "gone"
+           : fate == SIM_FATE_KEPT ? "there all the same"
+                                   : "torn");
   task->in_transaction = false;
   sim_node__crash_self(node, SIM_CRASH_POWER, fate, die);
 }

@@ -155,9 +155,11 @@ static void kill_leftovers(struct sim_world *world) {
 static void begin_storage(struct sim_world *world, const struct sim_setup *setup) {
   bool wal = setup->durability == SIM_DURABILITY_RELAXED;
   if (setup->durability == SIM_DURABILITY_FULL) {
-    wal = sim_decide(world->decisions, world->point.journal, &(struct sim_subject){.step = "journal"}, sim_point_all(world->point.journal)) == 0;
+    wal = sim_decide(world->decisions, world->point.journal, &(struct sim_subject){.step = "journal"},
+                     sim_point_all(world->point.journal)) == 0;
   }
-  int page = sim_decide(world->decisions, world->point.page_size, &(struct sim_subject){.step = "page size"}, sim_point_all(world->point.page_size));
+  int page = sim_decide(world->decisions, world->point.page_size, &(struct sim_subject){.step = "page size"},
+                        sim_point_all(world->point.page_size));
   for (size_t s = 0; s < world->service_count; s++) {
     if (world->service[s].schema == NULL || setup->instance_count[s] == 0) continue;
     sim_sql__begin_run(world, s, setup->instance_count[s], wal, page == 0 ? 512 : 4096);
@@ -215,8 +217,10 @@ static void handle_timeout(struct sim_world *world, struct sim_event *event) {
   if (!call->waiting) return;
   call->waiting = false;
   call->answer = NULL;
-  sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_TIMEOUT, event->node->name.hash, world->kind[call->request.kind].hash, call->request.id.hash);
-  sim_tell(world, event->node->name.text, "gets no answer to %s %s in time: the outcome is unknown", world->kind[call->request.kind].text, call->request.id.text);
+  sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_TIMEOUT, event->node->name.hash, world->kind[call->request.kind].hash,
+                call->request.id.hash);
+  sim_tell(world, event->node->name.text, "gets no answer to %s %s in time: the outcome is unknown", world->kind[call->request.kind].text,
+           call->request.id.text);
   sim_node__resume(call->task);
 }
 
@@ -245,7 +249,8 @@ bool sim_world_step(struct sim_world *world) {
   heal_when_due(world);
   const struct sim_queue_item *first = sim_world__next(world);
   if (first == NULL || world->stuck) return false;
-  if (world->decisions->full != NULL || world->steps >= SIM_STEPS_MAX || first->time_ns > world->disturbed_ns + world->setup->resolve_within_ns) {
+  if (world->decisions->full != NULL || world->steps >= SIM_STEPS_MAX ||
+      first->time_ns > world->disturbed_ns + world->setup->resolve_within_ns) {
     const char *limit = world->decisions->full != NULL ? world->decisions->full : world->steps >= SIM_STEPS_MAX ? "SIM_STEPS_MAX" : NULL;
     if (limit != NULL) sim_tell(world, "=>", "This run goes on without end: it has reached %s.", limit);
     else sim_tell(world, "=>", "This run is not quiet within its time limit.");
@@ -277,8 +282,7 @@ static void final_check(struct sim_world *world) {
 }
 
 enum sim_end sim_world_run(struct sim_world *world) {
-  while (sim_world_step(world)) {
-  }
+  while (sim_world_step(world)) {}
   world->decisions->healing = true;
   if (!world->stuck) final_check(world);
   if (world->setup->observer != NULL && world->setup->observer->judge != NULL) world->setup->observer->judge(world);
@@ -294,10 +298,18 @@ void sim_world_reopen(struct sim_world *world) {
   }
 }
 
-struct sim_decisions *sim_world_decisions(struct sim_world *world) { return world->decisions; }
-struct sim_trace *sim_world_trace(struct sim_world *world) { return &world->trace; }
-struct sim_judgement *sim_world_judgement(struct sim_world *world) { return &world->judgement; }
-struct sim_arena *sim_world_arena(struct sim_world *world) { return &world->arena; }
+struct sim_decisions *sim_world_decisions(struct sim_world *world) {
+  return world->decisions;
+}
+struct sim_trace *sim_world_trace(struct sim_world *world) {
+  return &world->trace;
+}
+struct sim_judgement *sim_world_judgement(struct sim_world *world) {
+  return &world->judgement;
+}
+struct sim_arena *sim_world_arena(struct sim_world *world) {
+  return &world->arena;
+}
 const struct sim_counters *sim_world_counters(const struct sim_world *world) { return &world->counters; }
 void *sim_world_model(const struct sim_world *world) { return world->setup->model; }
 int64_t sim_world_now(const struct sim_world *world) { return world->now_ns; }
@@ -316,7 +328,9 @@ const struct sim_point *sim_world_point(const struct sim_world *world, const cha
 const struct sim_name *sim_world_kind(const struct sim_world *world, uint16_t kind) { return &world->kind[kind]; }
 size_t sim_world_stack_used_max(const struct sim_world *world) { return sim_fiber_stack_used_max(world->fibers); }
 
-struct sim_node *sim_world_node(struct sim_world *world, size_t service, size_t instance) { return &world->node[service][instance]; }
+struct sim_node *sim_world_node(struct sim_world *world, size_t service, size_t instance) {
+  return &world->node[service][instance];
+}
 
 void sim_note(struct sim_world *world, uint64_t a, uint64_t b, uint64_t c) {
   sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_NOTE, a, b, c);

@@ -36,12 +36,12 @@ struct sim_row;
 /* A kind of node. Lifetime: process. */
 struct sim_service {
   const char *name;
-  bool outside; /* somebody else's: no database, no fiber, no fault of ours */
-  bool actor;   /* one message at a time for each subject; otherwise several at once */
-  const char *schema;               /* SQL that makes the tables; NULL for no database */
-  const char *const *table;         /* names of the tables whose rows the durable copy follows */
+  bool outside;             /* somebody else's: no database, no fiber, no fault of ours */
+  bool actor;               /* one message at a time for each subject; otherwise several at once */
+  const char *schema;       /* SQL that makes the tables; NULL for no database */
+  const char *const *table; /* names of the tables whose rows the durable copy follows */
   size_t table_count;
-  const char *const *statement;     /* SQL, prepared once for each connection */
+  const char *const *statement; /* SQL, prepared once for each connection */
   size_t statement_count;
   /* Ours: at boot and after each restart, before any message is handled. On a fiber. May be NULL. */
   void (*start)(struct sim_node *node);
@@ -74,28 +74,28 @@ enum sim_durability { SIM_DURABILITY_FULL, SIM_DURABILITY_RELAXED, SIM_DURABILIT
 /* The reductions of exploration: questions that are not asked because no answer could change what happens. Tests switch
    each off and compare the sets of distinct histories. */
 enum sim_unreduced {
-  SIM_ASK_YIELD_ALONE = 1,     /* yield where nothing else is due */
-  SIM_ASK_BEHIND_NOTHING = 2,  /* "behind the next event" where there is none */
-  SIM_ASK_LOST_TO_NOBODY = 4,  /* lost, where the receiver is down anyway */
-  SIM_ASK_STALE_ANSWERS = 8,   /* the fate of an answer nobody waits for any more */
+  SIM_ASK_YIELD_ALONE = 1,        /* yield where nothing else is due */
+  SIM_ASK_BEHIND_NOTHING = 2,     /* "behind the next event" where there is none */
+  SIM_ASK_LOST_TO_NOBODY = 4,     /* lost, where the receiver is down anyway */
+  SIM_ASK_STALE_ANSWERS = 8,      /* the fate of an answer nobody waits for any more */
   SIM_ASK_POWER_WHEN_SYNCED = 16, /* power loss of a lone instance with nothing unsynced: a crash */
-  SIM_ASK_GAPS_TWICE = 32,     /* a gap also before each step, where one after the step before it was asked */
+  SIM_ASK_GAPS_TWICE = 32,        /* a gap also before each step, where one after the step before it was asked */
 };
 
 /* What one run is made of, apart from its decisions. Owner: the caller, for the whole run. */
 struct sim_setup {
   const char *scenario;
-  uint64_t scenario_seed; /* of SQLite's own randomness: from the scenario, never from the run's seed */
+  uint64_t scenario_seed;                   /* of SQLite's own randomness: from the scenario, never from the run's seed */
   uint8_t instance_count[SIM_SERVICES_MAX]; /* 0 leaves the service out; an outsider has 1 */
   enum sim_durability durability;
-  unsigned unreduced;                       /* enum sim_unreduced; 0 outside tests */
-  bool reopen_at_crash;          /* close, reopen and prepare again at each crash, as a cross-check of the kept connection */
-  int64_t request_lifetime_ns;   /* a call request on its way arrives within this or never */
-  int64_t lease_ns;              /* the longest lease in force: a pause outlasts it */
-  int64_t retry_window_ns;       /* after this nobody resends */
-  int64_t dedup_retention_ns;    /* after this receivers may forget ids */
-  int64_t faults_until_ns;       /* healing not before this */
-  int64_t resolve_within_ns;     /* quiet by then after the last disturbance, or stuck */
+  unsigned unreduced;          /* enum sim_unreduced; 0 outside tests */
+  bool reopen_at_crash;        /* close, reopen and prepare again at each crash, as a cross-check of the kept connection */
+  int64_t request_lifetime_ns; /* a call request on its way arrives within this or never */
+  int64_t lease_ns;            /* the longest lease in force: a pause outlasts it */
+  int64_t retry_window_ns;     /* after this nobody resends */
+  int64_t dedup_retention_ns;  /* after this receivers may forget ids */
+  int64_t faults_until_ns;     /* healing not before this */
+  int64_t resolve_within_ns;   /* quiet by then after the last disturbance, or stuck */
   const struct sim_observer *observer;
   void *model; /* the model's own, for its callbacks */
   /* Words for a message in a story: what it says, without who and when. */
@@ -179,7 +179,8 @@ void sim_send(struct sim_node *node, size_t to_service, const struct sim_message
 void sim_notify(struct sim_node *node, size_t to_service, const struct sim_message *message);
 enum sim_call_end { SIM_CALL_ANSWERED, SIM_CALL_UNANSWERED };
 /* Call an outsider (never a service of ours) and wait. Unanswered means *unknown*: it may have been done, may yet be, or never. */
-enum sim_call_end sim_call(struct sim_node *node, size_t to_service, const struct sim_message *request, int64_t timeout_ns, struct sim_message *answer_out);
+enum sim_call_end sim_call(struct sim_node *node, size_t to_service, const struct sim_message *request, int64_t timeout_ns,
+                           struct sim_message *answer_out);
 /* An outsider answers a call. */
 void sim_answer(struct sim_node *node, struct sim_call *call, const struct sim_message *answer);
 /* Wait without doing anything. */

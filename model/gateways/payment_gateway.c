@@ -46,10 +46,8 @@ const char *model_gateway_status_words(enum model_gateway_status status) {
 static struct model_request *remember(struct model_gateway *gateway, const struct sim_message *message, int64_t now_ns) {
   ENSURE(gateway->request_count < MODEL_REQUESTS_MAX);
   struct model_request *request = &gateway->request[gateway->request_count++];
-  *request = (struct model_request){.reference = message->id,
-                                    .first_ns = now_ns,
-                                    .amount_minor = message->value[VALUE_AMOUNT],
-                                    .card = message->value[VALUE_CARD]};
+  *request = (struct model_request){
+      .reference = message->id, .first_ns = now_ns, .amount_minor = message->value[VALUE_AMOUNT], .card = message->value[VALUE_CARD]};
   return request;
 }
 
@@ -84,13 +82,14 @@ static void charge_now(struct sim_node *node, const struct sim_message *message,
   if (sim_telling(shop->world)) {
     char amount[40];
     model_amount_words(shop->config, charge->amount_minor, amount, sizeof amount);
-    sim_tell(shop->world, "gateway", "LEDGER: payment %lld charges %s for purchase %lld (order:%lld) under %s", (long long)charge->id, amount,
-             (long long)charge->purchase, (long long)charge->order, charge->reference.text);
+    sim_tell(shop->world, "gateway", "LEDGER: payment %lld charges %s for purchase %lld (order:%lld) under %s", (long long)charge->id,
+             amount, (long long)charge->purchase, (long long)charge->order, charge->reference.text);
   }
   model_fact_charged(shop, charge);
 }
 
-static void answer(struct sim_node *node, const struct sim_message *request, enum model_kind kind, enum model_gateway_status status, int64_t payment) {
+static void answer(struct sim_node *node, const struct sim_message *request, enum model_kind kind, enum model_gateway_status status,
+                   int64_t payment) {
   struct sim_message message = {.kind = (uint16_t)kind, .subject = request->subject, .id = request->id};
   memcpy(message.value, request->value, sizeof message.value);
   message.value[VALUE_STATUS] = status;
@@ -128,7 +127,11 @@ static void handle_charge(struct sim_node *node, const struct sim_message *messa
   if (answer_repeat(node, message)) return;
   static const struct sim_point *point;
   if (point == NULL) point = sim_world_point(shop->world, "gateway.charge");
-  struct sim_subject subject = {.who = NULL, .what = sim_world_kind(shop->world, KIND_CHARGE), .id = &message->id, .attempt = message->attempt, .step = "at the gateway"};
+  struct sim_subject subject = {.who = NULL,
+                                .what = sim_world_kind(shop->world, KIND_CHARGE),
+                                .id = &message->id,
+                                .attempt = message->attempt,
+                                .step = "at the gateway"};
   int fate = sim_decide(sim_world_decisions(shop->world), point, &subject, sim_point_all(point));
   bool stores_errors = shop->config->gateway.stores_errors;
   struct model_request *request = remember(&shop->gateway, message, sim_world_now(shop->world));
@@ -179,7 +182,8 @@ static void handle_look_up(struct sim_node *node, const struct sim_message *mess
   }
   static const struct sim_point *point;
   if (point == NULL) point = sim_world_point(shop->world, "gateway.look_up");
-  struct sim_subject subject = {.what = sim_world_kind(shop->world, KIND_LOOK_UP), .id = &message->id, .attempt = message->attempt, .step = "at the gateway"};
+  struct sim_subject subject = {
+      .what = sim_world_kind(shop->world, KIND_LOOK_UP), .id = &message->id, .attempt = message->attempt, .step = "at the gateway"};
   if (sim_decide(sim_world_decisions(shop->world), point, &subject, sim_point_all(point)) != 0) {
     answer(node, message, KIND_LOOKED_UP, GATEWAY_ERROR, 0);
     return;
@@ -195,7 +199,8 @@ static void handle_look_up(struct sim_node *node, const struct sim_message *mess
     }
     if (now_ns - request->decided_ns < profile->look_up_lag_ns) continue;
     /* A look-up that names a payment asks for another one under the same reference. */
-    bool wanted = request->charge != message->value[VALUE_PAYMENT] && (request->charge == 0 || message->value[VALUE_PAYMENT] == 0 || !model_gateway_charge(&shop->gateway, request->charge)->refunded);
+    bool wanted = request->charge != message->value[VALUE_PAYMENT] && (request->charge == 0 || message->value[VALUE_PAYMENT] == 0 ||
+                                                                       !model_gateway_charge(&shop->gateway, request->charge)->refunded);
     if (request->charge != 0 && payment == 0 && wanted) {
       status = GATEWAY_OK;
       payment = request->charge;

@@ -10,5 +10,6 @@ void model_check_amount(struct model_shop *shop, const struct model_charge *char
   char charged[40], agreed[40];
   model_amount_words(shop->config, charge->amount_minor, charged, sizeof charged);
   model_amount_words(shop->config, fact->amount_minor, agreed, sizeof agreed);
-  sim_violated(shop->world, INVARIANT_AMOUNT_MATCHES, "order:%" PRId64 " is charged %s; the customer agreed to %s.", charge->order, charged, agreed);
+  sim_violated(shop->world, INVARIANT_AMOUNT_MATCHES, "order:%" PRId64 " is charged %s; the customer agreed to %s.", charge->order, charged,
+               agreed);
 }

@@ -18,6 +18,7 @@ void model_check_charge(struct model_shop *shop, const struct model_charge *char
   char one[40], two[40];
   model_amount_words(shop->config, first->amount_minor, one, sizeof one);
   model_amount_words(shop->config, charge->amount_minor, two, sizeof two);
-  sim_violated(shop->world, INVARIANT_AT_MOST_ONE_CHARGE, "Purchase %" PRId64 " is charged twice: payment %" PRId64 " (%s under %s) and payment %" PRId64 " (%s under %s).",
+  sim_violated(shop->world, INVARIANT_AT_MOST_ONE_CHARGE,
+               "Purchase %" PRId64 " is charged twice: payment %" PRId64 " (%s under %s) and payment %" PRId64 " (%s under %s).",
                charge->purchase, first->id, one, first->reference.text, charge->id, two, charge->reference.text);
 }

@@ -12,7 +12,8 @@ void model_check_polling(struct sim_node *node, const struct sim_message *reques
   uint32_t polls = ++fact->by_card[card].polls;
   if (polls > 1) sim_danger(shop->world, INVARIANT_POLLING_IS_BOUNDED);
   if (polls > (uint32_t)shop->config->polls_max)
-    sim_violated(shop->world, INVARIANT_POLLING_IS_BOUNDED, "The gateway is asked about order:%" PRId64 " for the %" PRIu32 "th time.", fact->order, polls);
+    sim_violated(shop->world, INVARIANT_POLLING_IS_BOUNDED, "The gateway is asked about order:%" PRId64 " for the %" PRIu32 "th time.",
+                 fact->order, polls);
 }
 
 void model_check_redelivery(struct sim_node *node, const struct sim_message *message) {
@@ -25,5 +26,6 @@ void model_check_redelivery(struct sim_node *node, const struct sim_message *mes
   uint32_t count = ++fact->deliveries[which];
   if (count > 1) sim_danger(shop->world, INVARIANT_REDELIVERY_IS_BOUNDED);
   if (count > (uint32_t)shop->config->redeliveries_max)
-    sim_violated(shop->world, INVARIANT_REDELIVERY_IS_BOUNDED, "%s %s reaches the order for the %" PRIu32 "th time.", sim_world_kind(shop->world, message->kind)->text, message->id.text, count);
+    sim_violated(shop->world, INVARIANT_REDELIVERY_IS_BOUNDED, "%s %s reaches the order for the %" PRIu32 "th time.",
+                 sim_world_kind(shop->world, message->kind)->text, message->id.text, count);
 }

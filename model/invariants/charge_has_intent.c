@@ -14,8 +14,8 @@ void model_check_intent_leaves(struct sim_node *node, const struct sim_message *
   bool owner = order->requested;
   bool executor = operation != NULL && operation->durable;
   if (owner && executor) return;
-  sim_violated(shop->world, INVARIANT_CHARGE_HAS_INTENT, "A charge request for order:%" PRId64 " leaves %s while %s.", request->subject, sim_node_name(node),
-               !owner ? "the order has no durable PaymentRequested" : "no operation row is committed");
+  sim_violated(shop->world, INVARIANT_CHARGE_HAS_INTENT, "A charge request for order:%" PRId64 " leaves %s while %s.", request->subject,
+               sim_node_name(node), !owner ? "the order has no durable PaymentRequested" : "no operation row is committed");
 }
 
 void model_check_intent_recovered(struct model_shop *shop) {
@@ -25,7 +25,8 @@ void model_check_intent_recovered(struct model_shop *shop) {
     const struct model_order_fact *order = model_order_fact(shop, charge->order);
     sim_danger(shop->world, INVARIANT_CHARGE_HAS_INTENT);
     if (order->requested && operation != NULL && operation->durable) continue;
-    sim_violated(shop->world, INVARIANT_CHARGE_HAS_INTENT, "After recovery payment %" PRId64 " of order:%" PRId64 " has lost its intent: %s.", charge->id, charge->order,
+    sim_violated(shop->world, INVARIANT_CHARGE_HAS_INTENT,
+                 "After recovery payment %" PRId64 " of order:%" PRId64 " has lost its intent: %s.", charge->id, charge->order,
                  order->requested ? "the operation row is gone" : "PaymentRequested is gone");
   }
 }

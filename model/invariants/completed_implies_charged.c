@@ -10,18 +10,21 @@ void model_check_completed(struct model_shop *shop, const char *who, int64_t ord
   sim_danger(shop->world, INVARIANT_COMPLETED_IMPLIES_CHARGED);
   (void)operation;
   if (charge == NULL) {
-    sim_violated(shop->world, INVARIANT_COMPLETED_IMPLIES_CHARGED, "The payment of order:%" PRId64 " is recorded as completed at %s, and names %s.", order, who,
+    sim_violated(shop->world, INVARIANT_COMPLETED_IMPLIES_CHARGED,
+                 "The payment of order:%" PRId64 " is recorded as completed at %s, and names %s.", order, who,
                  payment == 0 ? "no charge" : "a charge that is not in the ledger");
     return;
   }
   if (charge->purchase != fact->purchase) {
-    sim_violated(shop->world, INVARIANT_COMPLETED_IMPLIES_CHARGED, "The payment of order:%" PRId64 " is recorded as completed by payment %" PRId64 ", which is purchase %" PRId64 "'s.", order,
-                 payment, charge->purchase);
+    sim_violated(shop->world, INVARIANT_COMPLETED_IMPLIES_CHARGED,
+                 "The payment of order:%" PRId64 " is recorded as completed by payment %" PRId64 ", which is purchase %" PRId64 "'s.",
+                 order, payment, charge->purchase);
     return;
   }
   for (size_t i = 0; i < shop->facts->order_count; i++) {
     const struct model_order_fact *other = &shop->facts->order[i];
     if (other->order == order || other->state != STATE_COMPLETED || other->payment != payment) continue;
-    sim_violated(shop->world, INVARIANT_COMPLETED_IMPLIES_CHARGED, "order:%" PRId64 " and order:%" PRId64 " are both completed by payment %" PRId64 ".", other->order, order, payment);
+    sim_violated(shop->world, INVARIANT_COMPLETED_IMPLIES_CHARGED,
+                 "order:%" PRId64 " and order:%" PRId64 " are both completed by payment %" PRId64 ".", other->order, order, payment);
   }
 }

@@ -16,7 +16,8 @@ void model_judge_endings(struct model_shop *shop) {
     }
     if (fulfilled + open + failed_last > 0) sim_danger(shop->world, INVARIANT_EXACTLY_ONE_ENDING);
     if (fulfilled + open > 1)
-      sim_violated(shop->world, INVARIANT_EXACTLY_ONE_ENDING, "Purchase %" PRId64 " has %" PRId64 " fulfilled orders and %" PRId64 " open cases.", p, fulfilled, open);
+      sim_violated(shop->world, INVARIANT_EXACTLY_ONE_ENDING,
+                   "Purchase %" PRId64 " has %" PRId64 " fulfilled orders and %" PRId64 " open cases.", p, fulfilled, open);
   }
 }
 
@@ -29,7 +30,8 @@ void model_judge_charges(struct model_shop *shop) {
     if (fulfilled || charge->refunded || fact->state == STATE_PARKED) continue;
     char amount[40];
     model_amount_words(shop->config, charge->amount_minor, amount, sizeof amount);
-    sim_violated(shop->world, INVARIANT_CHARGED_IMPLIES_FULFILLED_OR_REFUNDED, "Payment %" PRId64 " (%s) of order:%" PRId64 " is in the ledger, but the order ends %s.", charge->id, amount, fact->order,
+    sim_violated(shop->world, INVARIANT_CHARGED_IMPLIES_FULFILLED_OR_REFUNDED,
+                 "Payment %" PRId64 " (%s) of order:%" PRId64 " is in the ledger, but the order ends %s.", charge->id, amount, fact->order,
                  fact->state == STATE_COMPLETED ? "with another payment" : model_state_name(fact->state));
   }
 }

@@ -14,19 +14,26 @@ void model_check_reply(struct sim_node *node, const struct sim_message *message)
     case KIND_PAYMENT_ALREADY_COMPLETED:
       fact->told_paid = true;
       if (purchase->charges == 0)
-        sim_violated(shop->world, INVARIANT_HONEST_REPLY, "The customer of order:%" PRId64 " is told \"paid\"; the ledger holds no charge.", fact->order);
+        sim_violated(shop->world, INVARIANT_HONEST_REPLY, "The customer of order:%" PRId64 " is told \"paid\"; the ledger holds no charge.",
+                     fact->order);
       else if (fact->state != STATE_COMPLETED)
-        sim_violated(shop->world, INVARIANT_HONEST_REPLY, "The customer of order:%" PRId64 " is told \"paid\" while its payment is durably %s.", fact->order, model_state_name(fact->state));
+        sim_violated(shop->world, INVARIANT_HONEST_REPLY,
+                     "The customer of order:%" PRId64 " is told \"paid\" while its payment is durably %s.", fact->order,
+                     model_state_name(fact->state));
       return;
     default: break;
   }
   fact->told_failed = true;
   int64_t card = message->value[VALUE_CARD];
   if (message->value[VALUE_STATUS] == REFUSAL_DECLINED && card >= 1 && card <= MODEL_CARDS_MAX && fact->by_card[card].requests == 0)
-    sim_violated(shop->world, INVARIANT_HONEST_REPLY, "The customer of order:%" PRId64 " is told that card %" PRId64 " was declined; it was never sent to the gateway.", fact->order, card);
+    sim_violated(shop->world, INVARIANT_HONEST_REPLY,
+                 "The customer of order:%" PRId64 " is told that card %" PRId64 " was declined; it was never sent to the gateway.",
+                 fact->order, card);
   if (purchase->charges > 0)
-    sim_violated(shop->world, INVARIANT_HONEST_REPLY, "The customer of order:%" PRId64 " is told \"%s\"; payment %" PRId64 " is in the ledger.", fact->order,
+    sim_violated(shop->world, INVARIANT_HONEST_REPLY,
+                 "The customer of order:%" PRId64 " is told \"%s\"; payment %" PRId64 " is in the ledger.", fact->order,
                  message->value[VALUE_STATUS] == REFUSAL_DECLINED ? "declined" : "failed", purchase->first_charge);
   else if (fact->open && model_request_may_land(shop, fact))
-    sim_violated(shop->world, INVARIANT_HONEST_REPLY, "The customer of order:%" PRId64 " is told \"failed\" while the last request may still be charged.", fact->order);
+    sim_violated(shop->world, INVARIANT_HONEST_REPLY,
+                 "The customer of order:%" PRId64 " is told \"failed\" while the last request may still be charged.", fact->order);
 }

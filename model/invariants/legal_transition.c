@@ -24,5 +24,6 @@ void model_check_transition(struct model_shop *shop, const struct model_order_fa
   if (event == EVENT_ORDER_PLACED) return;
   sim_danger(shop->world, INVARIANT_LEGAL_TRANSITION);
   if ((allowed_from[fact->state] >> to & 1U) != 0) return;
-  sim_violated(shop->world, INVARIANT_LEGAL_TRANSITION, "The payment of order:%" PRId64 " goes from %s to %s.", fact->order, model_state_name(fact->state), model_state_name(to));
+  sim_violated(shop->world, INVARIANT_LEGAL_TRANSITION, "The payment of order:%" PRId64 " goes from %s to %s.", fact->order,
+               model_state_name(fact->state), model_state_name(to));
 }

@@ -16,7 +16,9 @@ void model_check_operation_id(struct sim_node *node, const struct sim_message *r
     if (shop->facts->purchase[fact->purchase].charges > 0) sim_danger(shop->world, INVARIANT_AT_MOST_ONE_CHARGE);
   }
   if (before > 0 && last != request->id.hash && !fact->by_card[card].ended) {
-    sim_violated(shop->world, INVARIANT_OPERATION_ID_STABLE, "The payment of order:%" PRId64 " with card %" PRId64 " is sent to the provider under %s after %s, with no definite outcome in between.",
+    sim_violated(shop->world, INVARIANT_OPERATION_ID_STABLE,
+                 "The payment of order:%" PRId64 " with card %" PRId64
+                 " is sent to the provider under %s after %s, with no definite outcome in between.",
                  request->subject, card, request->id.text, fact->by_card[card].reference_text);
   }
   fact->by_card[card].reference = request->id.hash;

@@ -15,11 +15,13 @@ void model_judge_parking(struct model_shop *shop) {
     sim_danger(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE);
     bool bounds_used_up = operation->attempts + operation->asks > config->resolve_attempts;
     /* A key too old to be sent again, and nobody to ask: what happened cannot be known. */
-    bool aged = config->gateway.takes_keys && !config->gateway.looks_up && sim_world_now(shop->world) >= config->gateway.key_retention_ns - config->request_lifetime_ns;
+    bool aged = config->gateway.takes_keys && !config->gateway.looks_up &&
+                sim_world_now(shop->world) >= config->gateway.key_retention_ns - config->request_lifetime_ns;
     if (aged) continue;
     bool resubmitted = !config->gateway.takes_keys && operation->attempts >= 2;
     if (bounds_used_up || resubmitted) continue;
-    sim_violated(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE, "%s is parked after %" PRId64 " requests and %" PRId64 " look-ups; the gateway would have told.", operation->text,
+    sim_violated(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE,
+                 "%s is parked after %" PRId64 " requests and %" PRId64 " look-ups; the gateway would have told.", operation->text,
                  operation->attempts, operation->asks);
   }
 }
@@ -40,14 +42,18 @@ void model_judge_queue(struct model_shop *shop) {
     parked++;
     sim_danger(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE);
     const struct sim_row *row = case_of(shop, operation->id);
-    bool complete = row != NULL && row->cell[CASE_AMOUNT].number == operation->amount_minor && row->cell[CASE_LAST_RESULT].text != NULL && row->cell[CASE_LAST_RESULT].text[0] != '\0';
-    if (!complete) sim_violated(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE, "%s is parked, but the human's queue %s.", operation->text, row ? "lacks its amount or last result" : "does not list it");
+    bool complete = row != NULL && row->cell[CASE_AMOUNT].number == operation->amount_minor && row->cell[CASE_LAST_RESULT].text != NULL &&
+                    row->cell[CASE_LAST_RESULT].text[0] != '\0';
+    if (!complete)
+      sim_violated(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE, "%s is parked, but the human's queue %s.", operation->text,
+                   row ? "lacks its amount or last result" : "does not list it");
   }
   for (size_t i = 0; i < shop->facts->order_count; i++) {
     const struct model_order_fact *fact = &shop->facts->order[i];
     const struct model_operation_fact *operation = fact->state == STATE_PARKED ? model_operation_fact(shop, fact->operation) : NULL;
     if (fact->state == STATE_PARKED && (operation == NULL || !operation->durable || operation->status != STATE_PARKED))
-      sim_violated(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE, "order:%" PRId64 " is parked, but the payment service has no such open case.", fact->order);
+      sim_violated(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE,
+                   "order:%" PRId64 " is parked, but the payment service has no such open case.", fact->order);
   }
   if (sim_durable_count(shop->world, SERVICE_PAYMENTS, TABLE_OPEN_CASES) > parked)
     sim_violated(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE, "The human's queue lists a case whose payment is not parked.");

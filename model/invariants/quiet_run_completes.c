@@ -10,13 +10,15 @@ void model_judge_quiet(struct model_shop *shop) {
   for (size_t i = 0; i < shop->facts->order_count; i++) {
     const struct model_order_fact *fact = &shop->facts->order[i];
     if (fact->state == STATE_COMPLETED) continue;
-    sim_violated(shop->world, INVARIANT_QUIET_RUN_COMPLETES, "Nothing went wrong, yet the payment of order:%" PRId64 " ends %s.", fact->order, model_state_name(fact->state));
+    sim_violated(shop->world, INVARIANT_QUIET_RUN_COMPLETES, "Nothing went wrong, yet the payment of order:%" PRId64 " ends %s.",
+                 fact->order, model_state_name(fact->state));
   }
 }
 
 void model_judge_commands(struct model_shop *shop) {
   for (size_t i = 0; i < shop->facts->order_count; i++) {
     const struct model_order_fact *fact = &shop->facts->order[i];
-    if (fact->told_accepted && !fact->placed) sim_violated(shop->world, INVARIANT_NO_LOST_COMMAND, "order:%" PRId64 " was accepted; its OrderPlaced is nowhere.", fact->order);
+    if (fact->told_accepted && !fact->placed)
+      sim_violated(shop->world, INVARIANT_NO_LOST_COMMAND, "order:%" PRId64 " was accepted; its OrderPlaced is nowhere.", fact->order);
   }
 }

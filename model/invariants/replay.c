@@ -10,8 +10,8 @@ void model_check_replay_leaves(struct sim_node *node, const struct sim_message *
   if (sim_node_service(node) != SERVICE_ORDERS || shop->facts == NULL) return;
   int64_t order = shop->facts->replaying[sim_node_instance(node)];
   if (order == 0) return;
-  sim_violated(shop->world, INVARIANT_REPLAY_IS_PURE, "%s %s leaves %s while order:%" PRId64 " is being replayed.", sim_world_kind(shop->world, message->kind)->text, message->id.text,
-               sim_node_name(node), order);
+  sim_violated(shop->world, INVARIANT_REPLAY_IS_PURE, "%s %s leaves %s while order:%" PRId64 " is being replayed.",
+               sim_world_kind(shop->world, message->kind)->text, message->id.text, sim_node_name(node), order);
 }
 
 void model_fact_applied(struct sim_node *node, int64_t order, int64_t seq, uint64_t state_hash) {
@@ -23,5 +23,7 @@ void model_fact_replayed(struct sim_node *node, int64_t order, int64_t seq, uint
   struct model_shop *shop = model_shop_of(node);
   struct model_order_fact *fact = model_order_fact(shop, order);
   if (seq < 0 || seq >= MODEL_EVENTS_MAX || fact->live_hash[seq] == 0 || fact->live_hash[seq] == state_hash) return;
-  sim_violated(shop->world, INVARIANT_REPLAY_EQUALS_LIVE, "After replaying event %" PRId64 " order:%" PRId64 " is in another state than when that event was first applied.", seq, order);
+  sim_violated(shop->world, INVARIANT_REPLAY_EQUALS_LIVE,
+               "After replaying event %" PRId64 " order:%" PRId64 " is in another state than when that event was first applied.", seq,
+               order);
 }

@@ -14,7 +14,9 @@ void model_check_unknown_leaves(struct sim_node *node, const struct sim_message 
     bool same = fact->order == request->subject && fact->open_operation == operation;
     bool same_key = fact->order == request->subject && fact->by_card[request->value[VALUE_CARD]].reference == request->id.hash;
     if (same && same_key) continue;
-    sim_violated(shop->world, INVARIANT_UNKNOWN_IS_NOT_FAILED, "A new charge for purchase %" PRId64 " leaves under %s while the outcome of the last call for order:%" PRId64 " is unknown.",
+    sim_violated(shop->world, INVARIANT_UNKNOWN_IS_NOT_FAILED,
+                 "A new charge for purchase %" PRId64 " leaves under %s while the outcome of the last call for order:%" PRId64
+                 " is unknown.",
                  mine->purchase, request->id.text, fact->order);
   }
 }
@@ -24,5 +26,7 @@ void model_check_unknown_failed(struct model_shop *shop, const char *who, struct
     fact->open = fact->reopened = false; /* the commit in doubt had landed: its writer knew */
   }
   if (!fact->open) return;
-  sim_violated(shop->world, INVARIANT_UNKNOWN_IS_NOT_FAILED, "The payment of order:%" PRId64 " is recorded as failed at %s while the outcome of its last call is unknown.", fact->order, who);
+  sim_violated(shop->world, INVARIANT_UNKNOWN_IS_NOT_FAILED,
+               "The payment of order:%" PRId64 " is recorded as failed at %s while the outcome of its last call is unknown.", fact->order,
+               who);
 }
