@@ -1,7 +1,8 @@
 /* Method. Each (service, journal mode, page size) keeps its connections and prepared statements open for the life of the
-   process; a run swaps the disk image underneath and resets the page cache (0.1 us against 250 for a new schema). A crash makes the connection's file handles dead, so that its ROLLBACK changes nothing, settles the disk,
-   and lets the next statement do the genuine hot-journal rollback or log recovery. `reopen_at_crash` closes and reopens
-   instead, as a cross-check.
+   process; a run swaps the disk image underneath and resets the page cache (0.1 us against 250 for a new schema). A crash
+   makes the connection's file handles dead, so that its ROLLBACK changes nothing, settles the disk, and lets the next
+   statement do the genuine hot-journal rollback or log recovery. `reopen_at_crash` closes and reopens instead, as a
+   cross-check.
 
    Rows reach the durable copy through the preupdate hook: collected during the transaction, published when COMMIT has
    returned OK, and compared with a full read at each restart and at the end of the run. */

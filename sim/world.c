@@ -239,7 +239,7 @@ static void dispatch(struct sim_world *world, struct sim_event *event) {
 
 static void heal_when_due(struct sim_world *world) {
   if (world->decisions->healing || world->now_ns < world->setup->faults_until_ns) return;
-  /* Customers who are kept from finishing by ever new faults do not hold healing up for ever. */
+  /* A workload that ever new faults keep from finishing does not hold healing up for ever. */
   if (!world->workload_done && world->now_ns < 2 * world->setup->faults_until_ns) return;
   world->decisions->healing = true;
   sim_node__wake_all(world);
