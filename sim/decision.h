@@ -55,9 +55,9 @@ struct sim_plan {
 
 /* What a decision is about; every part may be absent (NULL or 0). */
 struct sim_subject {
-  const struct sim_name *who;  /* node: "payments/1" */
+  const struct sim_name *who;  /* node: "printing/1" */
   uint32_t life;               /* incarnation of that node, 1 at first boot */
-  const struct sim_name *what; /* message kind or step: "ChargePayment" */
+  const struct sim_name *what; /* message kind or step: "Print" */
   const struct sim_id *id;     /* operation or message id */
   uint32_t attempt;            /* try number of that message */
   const char *step;            /* the step just done: "intent persisted" */
@@ -147,7 +147,7 @@ static inline uint8_t sim_point_all(const struct sim_point *point) { return (uin
 /* The address of a subject at a point (occurrence 1), and its family. */
 uint64_t sim_subject_address(const struct sim_point *point, const struct sim_subject *subject);
 uint64_t sim_subject_family(const struct sim_point *point, const struct sim_subject *subject);
-/* Write a fault in words: "crash: gap, payments/1 life 1, ChargePayment order:1:payment try 1, intent persisted". */
+/* Write a fault in words: "crash: gap, printing/1 life 1, Print job:1:print try 1, intent persisted". */
 void sim_fault_words(char *out, size_t size, const struct sim_point *point, int answer, const struct sim_subject *subject,
                      uint32_t occurrence);
 /* Read such words back. Returns NULL and fills `fault_out` (address, point, answer; words = text), or the reason it cannot. */

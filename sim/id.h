@@ -1,4 +1,4 @@
-/* Operation and message ids: short text in the protocol's own words ("order:1:payment"), with its hash. */
+/* Operation and message ids: short text in the protocol's own words ("job:1:print"), with its hash. */
 #ifndef SIM_ID_H
 #define SIM_ID_H
 

@@ -168,7 +168,7 @@ struct sim_world {
   size_t service_count;
   struct sim_name service_name[SIM_SERVICES_MAX];
   struct sim_name *kind;
-  const char **kind_sent; /* "PaymentSucceeded sent": steps of gaps */
+  const char **kind_sent; /* "Printed sent": steps of gaps */
   const char **kind_answered;
   size_t kind_count;
   struct sim_points point;
