@@ -24,7 +24,10 @@ static int on_point(const char *name, int *failnum, void **failinfo, unsigned in
   return 1;
 }
 
-static int gate(const struct sim_point *point) { return fiu_fail(point->name.text); }
+static int gate(struct sim_decisions *decisions, const struct sim_point *point) {
+  asking = decisions;
+  return fiu_fail(point->name.text);
+}
 
 void fault_binding_init(void) {
   static bool done;
@@ -41,7 +44,6 @@ void fault_binding_init(void) {
 
 void fault_binding_attach(struct sim_decisions *decisions) {
   fault_binding_init();
-  asking = decisions;
   decisions->gate = gate;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const int64_t MS_NS = 1000000;
-enum { PERIOD_MAX = 16 };
+enum { PERIOD_MAX = 16, FAULTS_TOLD = 20 };
 
 const char *report_verdict_name(enum report_verdict verdict) {
   switch (verdict) {
@@ -44,8 +44,9 @@ void report_text_finding(FILE *out, const struct report_finding *finding) {
     fprintf(out, "  because     %zu fault%s, shrunk from %zu\n", finding->fault_count, finding->fault_count == 1 ? "" : "s",
             finding->faults_before);
   else fprintf(out, "  because     %zu fault%s\n", finding->fault_count, finding->fault_count == 1 ? "" : "s");
-  for (size_t i = 0; i < finding->fault_count; i++)
-    fprintf(out, "    %zu. %s\n       (%s)\n", i + 1, finding->fault[i].words, finding->fault[i].meaning);
+  size_t told = finding->fault_count <= FAULTS_TOLD ? finding->fault_count : FAULTS_TOLD;
+  for (size_t i = 0; i < told; i++) fprintf(out, "    %zu. %s\n       (%s)\n", i + 1, finding->fault[i].words, finding->fault[i].meaning);
+  if (told < finding->fault_count) fprintf(out, "    ... and %zu more; the replay file holds them all\n", finding->fault_count - told);
   if (finding->remedy) fprintf(out, "  remedy      %s\n", finding->remedy);
   if (finding->replay_line) fprintf(out, "  replay      %s\n", finding->replay_line);
 }

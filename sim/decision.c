@@ -177,7 +177,7 @@ int sim_decide(struct sim_decisions *decisions, const struct sim_point *point, c
   }
   decisions->pending_address = with_occurrence(base, occurrence);
   decisions->pending_offered = offered;
-  int answer = is_fault && decisions->gate != NULL ? decisions->gate(point) : sim_decision_draw(decisions, point);
+  int answer = is_fault && decisions->gate != NULL ? decisions->gate(decisions, point) : sim_decision_draw(decisions, point);
   if (decisions->recording) {
     decisions->asked[position] = (struct sim_asked){decisions->pending_address, sim_subject_family(point, subject), point->index, offered};
   }
@@ -276,9 +276,11 @@ const char *sim_fault_parse(const struct sim_catalogue *catalogue, const char *t
   if (answer == 0) return "this fault point has no such answer";
   uint32_t occurrence = 1;
   if (field_count == 5) {
-    if (strncmp(field[4], "time ", 5) != 0 || (occurrence = (uint32_t)strtoul(field[4] + 5, NULL, 10)) < 2) {
-      return "the fifth field of a fault is \"time N\" with N of at least 2";
-    }
+    char *end = NULL;
+    unsigned long long number =
+        strncmp(field[4], "time ", 5) == 0 && field[4][5] >= '0' && field[4][5] <= '9' ? strtoull(field[4] + 5, &end, 10) : 0;
+    if (number < 2 || number > UINT32_MAX || *end != '\0') return "the fifth field of a fault is \"time N\" with N of at least 2";
+    occurrence = (uint32_t)number;
   }
   uint32_t life = cut_number(field[1], "life");
   uint32_t attempt = cut_number(field[2], "try");

@@ -87,7 +87,7 @@ struct sim_decisions {
   const struct sim_plan *plan;
   /* Set by the runner: fault points pass through here (libfiu); NULL asks the source directly. The gate must end in
      sim_decision_draw for this same object. */
-  int (*gate)(const struct sim_point *point);
+  int (*gate)(struct sim_decisions *decisions, const struct sim_point *point);
 
   /* Source. */
   bool from_list;

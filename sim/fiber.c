@@ -175,6 +175,7 @@ static void enter(struct sim_fiber_pool *pool, struct sim_fiber *fiber) {
 }
 
 struct sim_fiber *sim_fiber_start(struct sim_fiber_pool *pool, void (*body)(void *), void *argument) {
+  REQUIRE(pool->current == NULL);
   struct sim_fiber *fiber = NULL;
   for (size_t i = 0; i < pool->made_count && fiber == NULL; i++) {
     if (pool->fiber[i].state == FIBER_FREE) fiber = &pool->fiber[i];

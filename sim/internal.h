@@ -27,8 +27,9 @@ struct sim_event {
   bool cancelled;
   bool asked; /* its fate was asked already */
   uint64_t number;
-  struct sim_node *node; /* whom it concerns; for messages chosen at delivery */
-  size_t service;        /* messages: to whom */
+  struct sim_node *node;    /* whom it concerns; for messages chosen at delivery */
+  struct sim_node *held_by; /* put off to the end of this node's pause */
+  size_t service;           /* messages: to whom */
   uint32_t life;
   struct sim_message *message;
   struct sim_call *call;
@@ -113,7 +114,8 @@ struct sim_durable_table {
 struct sim_database {
   struct sim_storage *storage;
   struct sim_durable_table table[SIM_TABLES_MAX];
-  bool in_doubt; /* a commit failed, or power went: the next reading settles the durable copy */
+  bool commit_failed; /* once: its frames may come back at any later recovery, while other instances keep the shared memory */
+  bool in_doubt;      /* a commit failed, or power went: the next reading settles the durable copy */
   struct sim_image backup;
   bool backup_taken;
   int64_t backup_time_ns;

@@ -212,6 +212,7 @@ void sim_link__deliver(struct sim_world *world, struct sim_event *event) {
   }
   if (node->paused_until_ns > world->now_ns) {
     event->asked = true;
+    event->held_by = node;
     sim_world__push(world, node->paused_until_ns, event);
     return;
   }

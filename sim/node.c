@@ -30,6 +30,14 @@ static bool something_due_now(struct sim_world *world) {
   return next != NULL && next->time_ns <= world->now_ns;
 }
 
+static bool other_instance_up(const struct sim_node *node) {
+  for (size_t i = 0; i < SIM_INSTANCES_MAX; i++) {
+    const struct sim_node *other = &node->world->node[node->service_index][i];
+    if (other != node && other->up) return true;
+  }
+  return false;
+}
+
 void sim_node__block(struct sim_node *node) {
   struct sim_world *world = node->world;
   struct sim_task *task = world->current;
@@ -38,13 +46,18 @@ void sim_node__block(struct sim_node *node) {
   world->current = task;
 }
 
-void sim_node__wait(struct sim_node *node, int64_t delay_ns) {
-  struct sim_world *world = node->world;
-  struct sim_event *event = sim_world__event(world, SIM_EVENT_RESUME);
+/* The event that continues the running task. */
+static struct sim_event *wake_event(struct sim_node *node) {
+  struct sim_event *event = sim_world__event(node->world, SIM_EVENT_RESUME);
   event->node = node;
   event->life = node->life;
-  event->task = world->current;
-  sim_world__push(world, world->now_ns + delay_ns, event);
+  event->task = node->world->current;
+  return event;
+}
+
+void sim_node__wait(struct sim_node *node, int64_t delay_ns) {
+  struct sim_world *world = node->world;
+  sim_world__push(world, world->now_ns + delay_ns, wake_event(node));
   sim_node__block(node);
 }
 
@@ -57,7 +70,10 @@ static void pause_node(struct sim_node *node, int64_t duration_ns) {
   sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_PAUSE, node->name.hash, (uint64_t)(duration_ns >= PAUSE_DAYS_NS), 0);
   sim_tell(world, node->name.text, "FREEZES here for %s and will wake as if nothing had happened",
            duration_ns >= PAUSE_DAYS_NS ? "days" : "longer than any lease");
-  sim_node__wait(node, duration_ns);
+  struct sim_event *event = wake_event(node);
+  event->held_by = node;
+  sim_world__push(world, node->paused_until_ns, event);
+  sim_node__block(node);
 }
 
 void sim_node__gap(struct sim_node *node, const char *step) {
@@ -71,7 +87,8 @@ void sim_node__gap(struct sim_node *node, const char *step) {
   if (node->transaction_owner == NULL) offered |= (1U << GAP_PAUSE) | (1U << GAP_PAUSE_DAYS);
   unsigned unreduced = world->setup->unreduced;
   if (something_due_now(world) || (unreduced & SIM_ASK_YIELD_ALONE)) offered |= 1U << GAP_YIELD;
-  if (node->connection != NULL && (sim_disk_unsynced(&node->connection->storage->disk) || (unreduced & SIM_ASK_POWER_WHEN_SYNCED)))
+  if (node->connection != NULL &&
+      (sim_disk_unsynced(&node->connection->storage->disk) || other_instance_up(node) || (unreduced & SIM_ASK_POWER_WHEN_SYNCED)))
     offered |= 1U << GAP_POWER_LOST;
   int answer = sim_world__ask(world, world->point.gap, &task->subject, offered);
   if (answer == 0) return;
@@ -106,14 +123,6 @@ _Noreturn void sim_node__crash_self(struct sim_node *node, enum sim_crash_kind k
 void sim_node_stop(struct sim_node *node) {
   sim_tell(node->world, node->name.text, "stops itself: what its last commit did is unknown");
   sim_node__crash_self(node, SIM_CRASH_NODE, SIM_FATE_KEPT, 0);
-}
-
-static bool other_instance_up(const struct sim_node *node) {
-  for (size_t i = 0; i < SIM_INSTANCES_MAX; i++) {
-    const struct sim_node *other = &node->world->node[node->service_index][i];
-    if (other != node && other->up) return true;
-  }
-  return false;
 }
 
 /* Take a node down: its fibers, timers, mailboxes and memory are gone; its restart is a decision. */
@@ -242,12 +251,25 @@ static void forget_task(struct sim_node *node, const struct sim_task *task) {
   }
 }
 
+/* An earlier letter's handler froze the node: this one is handled when it wakes. */
+static void hold_letter(struct sim_node *node, const struct sim_letter *letter) {
+  struct sim_event *event = sim_world__event(node->world, SIM_EVENT_TIMER);
+  event->node = event->held_by = node;
+  event->life = node->life;
+  event->message = sim_arena_take(&node->world->arena, sizeof *event->message);
+  *event->message = letter->message;
+  sim_world__push(node->world, node->paused_until_ns, event);
+}
+
 static void boot_ended(struct sim_node *node) {
   node->starting = false;
   struct sim_letter *letter = node->inbox_first;
   uint32_t life = node->life;
   node->inbox_first = node->inbox_last = NULL;
-  for (; letter != NULL && node->up && node->life == life; letter = letter->next) sim_node__handle(node, &letter->message);
+  for (; letter != NULL && node->up && node->life == life; letter = letter->next) {
+    if (node->paused_until_ns > node->world->now_ns) hold_letter(node, letter);
+    else sim_node__handle(node, &letter->message);
+  }
 }
 
 /* A task ended by itself: let its mailbox go on with the next letter. */
@@ -263,7 +285,10 @@ static void task_ended(struct sim_task *task) {
   struct sim_mailbox *mailbox = mailbox_of(node, task->message.subject);
   mailbox->busy = false;
   struct sim_letter *letter = mailbox->first;
-  if (letter == NULL) return;
+  if (letter == NULL) { /* idle: its place is free for another subject */
+    *mailbox = node->mailbox[--node->mailbox_count];
+    return;
+  }
   mailbox->first = letter->next;
   mailbox->busy = true;
   start_task(node, &letter->message, false);
@@ -332,10 +357,25 @@ void sim_node__boot(struct sim_node *node) {
   start_task(node, NULL, true);
 }
 
+/* Bring what was put off to the end of a pause to the present, in its order, behind what is due now. */
+static void release_held(struct sim_world *world) {
+  static struct sim_queue_item item[SIM_EVENTS_MAX];
+  size_t count = 0;
+  while (sim_queue_first(&world->queue) != NULL) item[count++] = sim_queue_pop(&world->queue);
+  for (size_t i = 0; i < count; i++) {
+    struct sim_event *event = item[i].event;
+    const struct sim_node *node = event->held_by;
+    bool held = node != NULL && node->paused_until_ns > world->now_ns && item[i].time_ns == node->paused_until_ns;
+    sim_world__push(world, held ? world->now_ns : item[i].time_ns, event);
+  }
+}
+
 void sim_node__wake_all(struct sim_world *world) {
+  release_held(world);
   for (size_t s = 0; s < world->service_count; s++) {
     for (size_t i = 0; i < SIM_INSTANCES_MAX; i++) {
       struct sim_node *node = &world->node[s][i];
+      if (node->paused_until_ns > world->now_ns) node->paused_until_ns = world->now_ns;
       if (node->boot == NULL) continue;
       node->boot->cancelled = true;
       struct sim_event *event = sim_world__event(world, SIM_EVENT_BOOT);

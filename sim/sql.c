@@ -98,8 +98,9 @@ static void open_connection(struct sim_connection *connection) {
   execute(connection->db, "PRAGMA wal_autocheckpoint=10");
   connection->durability = SIM_DURABILITY_RELAXED;
   set_durability(connection, SIM_DURABILITY_FULL);
-  prepare_all(connection);
+  /* Before any statement is prepared: without a hook SQLite deletes all rows of a table at once, telling nobody. */
   sqlite3_preupdate_hook(connection->db, sim_sql__on_row, connection);
+  prepare_all(connection);
 }
 
 static void close_connection(struct sim_connection *connection) {
@@ -224,7 +225,7 @@ void sim_sql__begin_run(struct sim_world *world, size_t service, size_t instance
   struct sim_storage *storage = world->storage[service][config];
   struct sim_database *database = &world->database[service];
   database->storage = storage;
-  database->in_doubt = false;
+  database->in_doubt = database->commit_failed = false;
   database->backup_time_ns = 0;
   if (database->backup_taken) sim_image_release(&database->backup);
   database->backup_taken = false;
@@ -311,15 +312,19 @@ void sim_sql__restore(struct sim_world *world, size_t service) {
 void sim_sql__reopen(struct sim_world *world, size_t service) {
   struct sim_storage *storage = world->database[service].storage;
   for (size_t i = 0; i < storage->connection_count; i++) {
+    enum sim_durability durability = storage->connection[i].durability;
     close_connection(&storage->connection[i]);
     open_connection(&storage->connection[i]);
+    set_durability(&storage->connection[i], durability);
   }
 }
 
 /* Keep an older copy for a later restore; only where the plan may ask for one. */
 static void back_up(struct sim_world *world, struct sim_database *database) {
+  enum { RESTORED = 3 };
   const struct sim_point *restart = world->point.restart;
-  bool armed = world->decisions->from_list || world->decisions->plan->odds[restart->index][restart->answer_count - 1].denominator != 0;
+  bool offered = restart->answer_count > RESTORED;
+  bool armed = offered && (world->decisions->from_list || world->decisions->plan->odds[restart->index][RESTORED].denominator != 0);
   if (!armed || world->now_ns - database->backup_time_ns < BACKUP_INTERVAL_NS_HOURS * SIM_HOUR) return;
   if (database->backup_taken) sim_image_release(&database->backup);
   sim_disk_copy(&database->storage->disk, &database->backup);
@@ -369,6 +374,14 @@ void sim_sql__on_row(void *context, sqlite3 *db, int operation, char const *data
   struct sim_change_record *record = &connection->change[connection->change_count++];
   record->table = (uint8_t)index;
   record->kind = operation == SQLITE_INSERT ? SIM_ROW_INSERTED : operation == SQLITE_UPDATE ? SIM_ROW_UPDATED : SIM_ROW_DELETED;
+  if (operation == SQLITE_UPDATE && old_rowid != new_rowid) { /* the row moves: gone there, new here */
+    record->kind = SIM_ROW_DELETED;
+    record->row.rowid = old_rowid;
+    ENSURE(connection->change_count < SIM_CHANGES_MAX);
+    record = &connection->change[connection->change_count++];
+    record->table = (uint8_t)index;
+    record->kind = SIM_ROW_INSERTED;
+  }
   record->row.rowid = operation == SQLITE_DELETE ? old_rowid : new_rowid;
   record->row.hash = sim_mix(index + 1, (uint64_t)record->row.rowid);
   if (operation == SQLITE_DELETE) return;
@@ -469,7 +482,7 @@ void sim_sql__check_durable(struct sim_node *node) {
     settle_table(world, node->service_index, t, read, count);
     world->settling = false;
   }
-  database->in_doubt = false;
+  database->in_doubt = database->commit_failed;
 }
 
 bool sim_durable_settling(const struct sim_world *world) { return world->settling; }
@@ -603,7 +616,7 @@ static enum sim_commit commit_failed(struct sim_node *node, int rc, const char *
   must_be_injected(node, rc);
   node->connection->storage->disk.injected = false;
   node->connection->change_count = 0;
-  world->database[node->service_index].in_doubt = true;
+  world->database[node->service_index].in_doubt = world->database[node->service_index].commit_failed = true;
   world->counters.commit_errors++;
   if (!sqlite3_get_autocommit(node->connection->db)) {
     sqlite3_step(node->connection->rollback);

@@ -109,7 +109,8 @@ struct sim_counters { /* of all runs so far */
 };
 
 /* Make a world with these services; `kind` names the message kinds (no spaces in them). All pointers stay the caller's. The
-   catalogue must hold sim's own points with exactly the answers that sim/points.def lists, in that order. */
+   catalogue must hold sim's own points with the answers that sim/points.def lists, in that order; the last ones may be
+   left out. */
 struct sim_world *sim_world_create(const struct sim_catalogue *catalogue, const struct sim_service *service, size_t service_count,
                                    const char *const *kind, size_t kind_count);
 void sim_world_destroy(struct sim_world *world);
@@ -122,8 +123,9 @@ void sim_world_begin(struct sim_world *world, const struct sim_setup *setup, boo
 enum sim_end sim_world_run(struct sim_world *world);
 /* Advance by one event. Returns false when the run has ended.
 
-   1. If the workload is done and `faults_until_ns` has passed (or twice that, done or not), healing begins: from here no fault is asked, nodes that
-      are down come back now, messages under way keep their delay and frozen nodes wake at their time.
+   1. If the workload is done and `faults_until_ns` has passed (or twice that, done or not; or
+      SIM_FAULTS_BEFORE_HEALING faults have fallen), healing begins: from here no fault is asked, nodes that
+      are down or frozen come back now, messages under way keep their delay.
    2. The event first in (time, insertion number) is taken; cancelled ones are dropped without moving time. None left:
       the run is quiet and over. Too many steps, or too long since the last disturbance: it is stuck and over.
    3. Time becomes the event's time; it never moves otherwise. `yield` is an insertion at the present time, hence behind

@@ -55,6 +55,14 @@ bool support_aborts(void (*body)(void *), void *argument, const char *words) {
   return false;
 }
 
+bool support_survives(void (*body)(void *), void *argument) {
+  char text[2048];
+  int status = status_of_child(body, argument, text, sizeof text);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+  print_message("%s", text);
+  return false;
+}
+
 bool support_dies_of(void (*body)(void *), void *argument, int signal) {
   char text[512];
   int status = status_of_child(body, argument, text, sizeof text);

@@ -20,7 +20,9 @@ uint64_t support_below(uint64_t *state, uint64_t limit);
 
 /* Run `body(argument)` in a child process. True when it aborted by a failed check whose message contains `words`. */
 bool support_aborts(void (*body)(void *), void *argument, const char *words);
-/* The same for a child that must be killed by `signal`. */
+/* Run it in a child process. True when the child came to its end; what it said is printed when it did not. */
+bool support_survives(void (*body)(void *), void *argument);
+/* True when the child was killed by `signal`. */
 bool support_dies_of(void (*body)(void *), void *argument, int signal);
 
 #endif

@@ -183,6 +183,24 @@ static void words_of_a_repeated_decision_lead_back_to_its_occurrence(void **stat
   }
 }
 
+static void occurrences_are_counted_right_among_thousands_of_addresses(void **state) {
+  (void)state;
+  enum { ADDRESSES = 2500 };
+  decisions->recording = true;
+  for (int run = 0; run < 3; run++) {
+    sim_decisions_begin_list(decisions, &plan, NULL, 0);
+    for (uint32_t time = 1; time <= 3; time++) {
+      for (uint32_t n = 0; n < ADDRESSES; n++) ask(gap, n);
+      assert_int_equal(decisions->repeated_count, (time - 1) * ADDRESSES);
+    }
+    for (uint32_t n = 0; n < ADDRESSES; n++) {
+      struct sim_subject subject = subject_of(n);
+      assert_true(decisions->asked[n].address == sim_subject_address(gap, &subject));
+      assert_true(decisions->asked[n + 2 * ADDRESSES].address == sim_mix(decisions->asked[n].address, 3));
+    }
+  }
+}
+
 static void words_say_what_a_reader_expects(void **state) {
   (void)state;
   struct sim_id id = sim_id_of("order:1:payment");
@@ -259,6 +277,17 @@ static void a_seed_answers_as_often_as_the_odds_say(void **state) {
   assert_int_equal(count[3], 0);
   assert_about(count[4], 1, 100);
   assert_about(count[0], 69, 100);
+}
+
+static void odds_above_a_third_are_as_written(void **state) {
+  (void)state;
+  uint32_t count[SIM_ANSWERS_MAX];
+  set_odds(journal, 1, 9, 10);
+  set_odds(gap, 1, 1, 2);
+  count_answers(journal, count);
+  assert_about(count[1], 9, 10);
+  count_answers(gap, count);
+  assert_about(count[1], 1, 2);
 }
 
 static void odds_of_one_are_certain_and_odds_of_nothing_never_come(void **state) {
@@ -521,9 +550,11 @@ int main(void) {
       DECISION_TEST(a_family_leaves_out_node_life_and_attempt),
       DECISION_TEST(words_lead_back_to_the_same_address_for_any_subject),
       DECISION_TEST(words_of_a_repeated_decision_lead_back_to_its_occurrence),
+      DECISION_TEST(occurrences_are_counted_right_among_thousands_of_addresses),
       DECISION_TEST(words_say_what_a_reader_expects),
       DECISION_TEST(words_that_are_no_fault_are_refused_with_a_reason),
       DECISION_TEST(a_seed_answers_as_often_as_the_odds_say),
+      DECISION_TEST(odds_above_a_third_are_as_written),
       DECISION_TEST(odds_of_one_are_certain_and_odds_of_nothing_never_come),
       DECISION_TEST(an_answer_that_is_not_on_offer_gives_the_dull_one),
       DECISION_TEST(nothing_on_offer_asks_nothing),

@@ -12,7 +12,10 @@
 static const int64_t RETRY_NS = 20 * SIM_SECOND;
 static const int64_t AGAIN_NS = 40 * SIM_SECOND;
 static const int64_t ASK_TIMEOUT_NS = 10 * SIM_SECOND;
-enum { RETRIES_MAX = 400 };
+enum { RETRIES_MAX = 1000 };
+
+/* Doubling every other time, up to 64-fold: a toy that is down for days must not fill a run with tries. */
+static int64_t backed_off(int64_t delay_ns, uint32_t attempt) { return delay_ns << (attempt / 2 < 6 ? attempt / 2 : 6); }
 
 static const char *const kinds[TOY_KIND_COUNT] = {"Go", "Ping", "Pong", "Ask", "Told", "Done", "Note", "Retry", "Again"};
 
@@ -80,7 +83,7 @@ static bool move(struct sim_node *node, const struct sim_id *id, int64_t from, i
 static void retry_later(struct sim_node *node, int64_t number, uint32_t attempt) {
   if (attempt >= RETRIES_MAX) return;
   struct sim_message retry = message_of(TOY_RETRY, number, attempt + 1);
-  sim_timer_set(node, RETRY_NS, &retry);
+  sim_timer_set(node, backed_off(RETRY_NS, attempt), &retry);
 }
 
 static void tell_driver(struct sim_node *node, int64_t number, uint32_t attempt) {
@@ -107,7 +110,7 @@ static void go_on(struct sim_node *node, int64_t number, uint32_t attempt, int64
   if (state != TOY_STORED) return;
   struct sim_message ping = message_of(TOY_PING_SENT, number, attempt);
   retry_later(node, number, attempt);
-  sim_send(node, TOY_PONG, &ping, RETRY_NS);
+  sim_send(node, TOY_PONG, &ping, backed_off(RETRY_NS, attempt));
   log_line(node, "sent Ping", ping.id.text);
 }
 
@@ -156,6 +159,7 @@ static void ping_start(struct sim_node *node) {
   sim_node_set_memory(node, sim_arena_take(sim_world_arena(toy->world), sizeof(struct ping_memory)));
   toy->starts++;
   log_line(node, "starts", "");
+  if (sim_node_life(node) > 1 && toy->start_takes_ns > 0) sim_sleep(node, toy->start_takes_ns);
   sqlite3_stmt *row = sim_sql_query(node, JOB_OPEN, "");
   for (bool more = row != NULL; more; more = sim_sql_next(row)) number[count++] = sqlite3_column_int64(row, 0);
   sim_sql_done(row);
@@ -202,8 +206,8 @@ static void oracle_handle(struct sim_node *node, const struct sim_message *messa
 static void send_go(struct sim_node *node, int64_t number, uint32_t attempt) {
   struct sim_message go = message_of(TOY_GO, number, attempt);
   struct sim_message again = message_of(TOY_AGAIN, number, attempt + 1);
-  sim_send(node, TOY_PING, &go, AGAIN_NS);
-  if (attempt < RETRIES_MAX) sim_timer_set(node, AGAIN_NS, &again);
+  sim_send(node, TOY_PING, &go, backed_off(AGAIN_NS, attempt));
+  if (attempt < RETRIES_MAX) sim_timer_set(node, backed_off(AGAIN_NS, attempt), &again);
 }
 
 static bool all_done(const struct toy *toy) {
@@ -323,7 +327,8 @@ void toy_reset(struct toy *toy) {
   toy->plan = (struct sim_plan){0};
   toy->job_count = 3;
   toy->job_gap_ns = SIM_SECOND;
-  toy->telling = false;
+  toy->start_takes_ns = 0;
+  toy->telling = toy->reopen_first = false;
 }
 
 void toy_open(struct toy *toy) {
@@ -342,6 +347,7 @@ static void run(struct toy *toy) {
   toy->line_count = 0;
   toy->broken = false;
   sim_world_begin(toy->world, &toy->setup, toy->telling);
+  if (toy->reopen_first) sim_world_reopen(toy->world);
   struct sim_node *driver = sim_world_node(toy->world, TOY_DRIVER, 0);
   for (int job = 1; job <= toy->job_count; job++) {
     struct sim_message first = message_of(TOY_AGAIN, job, 1);
