@@ -12,15 +12,13 @@
 #define WRITE_BOOT "INSERT OR REPLACE INTO boots VALUES(?, ?)"
 
 static const char orders_schema[] =
-    "CREATE TABLE events(order_id INTEGER NOT NULL, seq INTEGER NOT NULL, type INTEGER NOT NULL, operation_id TEXT, operation_number "
-    "INTEGER,"
+    "CREATE TABLE events(order_id INTEGER NOT NULL, seq INTEGER NOT NULL, type INTEGER NOT NULL, operation_id TEXT, operation_number INTEGER,"
     " purchase INTEGER, amount_minor INTEGER, card INTEGER, payment_id INTEGER, at INTEGER, PRIMARY KEY(order_id, seq));"
     "CREATE TABLE activations(order_id INTEGER PRIMARY KEY, owner INTEGER NOT NULL, epoch INTEGER NOT NULL);" BOOTS_TABLE
     "CREATE TABLE prices(item INTEGER PRIMARY KEY, amount_minor INTEGER NOT NULL);";
 static const char *const orders_table[] = {"events"};
 static const char *const orders_statement[] = {
-    "SELECT seq, type, operation_id, operation_number, purchase, amount_minor, card, payment_id, at FROM events WHERE order_id=? ORDER BY "
-    "seq",
+    "SELECT seq, type, operation_id, operation_number, purchase, amount_minor, card, payment_id, at FROM events WHERE order_id=? ORDER BY seq",
     "SELECT DISTINCT order_id FROM events ORDER BY order_id",
     "INSERT INTO events VALUES(?,?,?,?,?,?,?,?,?,?)",
     "INSERT INTO events SELECT ?1, coalesce(max(seq), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM events WHERE order_id=?1",
@@ -34,36 +32,28 @@ static const char *const orders_statement[] = {
 };
 
 static const char payments_schema[] = BOOTS_TABLE
-    "CREATE TABLE payment_operations(operation_id TEXT PRIMARY KEY, order_or_registration_id INTEGER NOT NULL, purchase INTEGER, card "
-    "INTEGER,"
-    " amount_minor INTEGER NOT NULL, status INTEGER NOT NULL, provider_payment_id INTEGER, response_payload TEXT, attempt_count INTEGER "
-    "NOT NULL,"
-    " ask_count INTEGER NOT NULL, last_attempt_at INTEGER, last_error TEXT, last_confirmed_result TEXT, created_at INTEGER, updated_at "
-    "INTEGER,"
+    "CREATE TABLE payment_operations(operation_id TEXT PRIMARY KEY, order_or_registration_id INTEGER NOT NULL, purchase INTEGER, card INTEGER,"
+    " amount_minor INTEGER NOT NULL, status INTEGER NOT NULL, provider_payment_id INTEGER, response_payload TEXT, attempt_count INTEGER NOT NULL,"
+    " ask_count INTEGER NOT NULL, last_attempt_at INTEGER, last_error TEXT, last_confirmed_result TEXT, created_at INTEGER, updated_at INTEGER,"
     " acknowledged INTEGER NOT NULL, owner INTEGER NOT NULL);"
-    "CREATE TABLE open_cases(operation_id TEXT PRIMARY KEY, order_or_registration_id INTEGER, amount_minor INTEGER, last_confirmed_result "
-    "TEXT, reason TEXT, opened_at INTEGER);";
+    "CREATE TABLE open_cases(operation_id TEXT PRIMARY KEY, order_or_registration_id INTEGER, amount_minor INTEGER, last_confirmed_result TEXT, reason TEXT, opened_at INTEGER);";
 static const char *const payments_table[] = {"payment_operations", "open_cases"};
 #define OPERATION_VALUES "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?8, 0, ?9, '', 'nothing yet', ?10, ?9, 0, ?11)"
 static const char *const payments_statement[] = {
     "INSERT INTO payment_operations " OPERATION_VALUES " ON CONFLICT DO NOTHING",
     "INSERT OR REPLACE INTO payment_operations " OPERATION_VALUES,
-    "SELECT order_or_registration_id, purchase, card, amount_minor, status, provider_payment_id, attempt_count, ask_count, "
-    "last_attempt_at, created_at, owner, last_error,"
+    "SELECT order_or_registration_id, purchase, card, amount_minor, status, provider_payment_id, attempt_count, ask_count, last_attempt_at, created_at, owner, last_error,"
     " acknowledged FROM payment_operations WHERE operation_id=?",
     "UPDATE payment_operations SET owner=? WHERE operation_id=? AND owner=? AND status=1",
-    "UPDATE payment_operations SET status=?, provider_payment_id=?, last_error=?, last_confirmed_result=?, ask_count=?, updated_at=?, "
-    "acknowledged=0"
+    "UPDATE payment_operations SET status=?, provider_payment_id=?, last_error=?, last_confirmed_result=?, ask_count=?, updated_at=?, acknowledged=0"
     " WHERE operation_id=?7 AND status IN (1, 4) AND (attempt_count=?8 OR ?1=2)",
-    "UPDATE payment_operations SET attempt_count=?, ask_count=?, last_attempt_at=?, owner=? WHERE operation_id=? AND status IN (1, 4) AND "
-    "attempt_count=?",
+    "UPDATE payment_operations SET attempt_count=?, ask_count=?, last_attempt_at=?, owner=? WHERE operation_id=? AND status IN (1, 4) AND attempt_count=?",
     "INSERT OR IGNORE INTO open_cases VALUES(?,?,?,?,?,?)",
     "UPDATE payment_operations SET acknowledged=1 WHERE operation_id=? AND status=? AND acknowledged=0",
     "SELECT operation_id, order_or_registration_id FROM payment_operations WHERE acknowledged=0 AND status IN (2, 3, 5)",
     WRITE_BOOT,
     "UPDATE payment_operations SET response_payload='checked for doubles' WHERE operation_id=?",
-    "SELECT operation_id, order_or_registration_id, last_attempt_at FROM payment_operations WHERE attempt_count>1 AND status IN (2, 3, 5) "
-    "AND response_payload IS NULL",
+    "SELECT operation_id, order_or_registration_id, last_attempt_at FROM payment_operations WHERE attempt_count>1 AND status IN (2, 3, 5) AND response_payload IS NULL",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
