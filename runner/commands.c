@@ -230,6 +230,42 @@ static int run_scenario(const char *path, const struct runner_options *options, 
   return code;
 }
 
+/* The JSON of a replay file that was played: its run if it fails, and a summary of that one run. */
+static void json_of_replay(const char *path, const struct runner_scenario *scenario, const struct runner_replay *replay,
+                           const struct runner_result *result) {
+  static struct report_fault fault[SIM_FAULTS_MAX];
+  static struct report_invariant invariant[MODEL_INVARIANT_COUNT];
+  const char *names[MODEL_INVARIANT_COUNT];
+  size_t name_count = 0;
+  for (size_t i = 0; i < MODEL_INVARIANT_COUNT; i++) {
+    bool violated = (result->violated >> i & 1) != 0;
+    if (violated) names[name_count++] = model_invariants[i].name;
+    invariant[i] = (struct report_invariant){model_invariants[i].name, result->in_danger >> i & 1, violated};
+  }
+  for (size_t i = 0; i < replay->fault_count; i++) fault[i] = (struct report_fault){replay->fault[i].words, ""};
+  bool failed = runner_failed(result);
+  enum report_verdict verdict = result->violated != 0 ? REPORT_VIOLATED : result->stuck ? REPORT_STUCK : REPORT_HELD;
+  struct report_finding finding = {.scenario = scenario->name,
+                                   .digest = result->digest,
+                                   .verdict = verdict,
+                                   .violated = names,
+                                   .violated_count = name_count,
+                                   .fault = fault,
+                                   .fault_count = replay->fault_count,
+                                   .faults_before = replay->fault_count,
+                                   .replay_file = path};
+  struct report_summary summary = {.scenario = scenario->name,
+                                   .runs = 1,
+                                   .failing_runs = failed,
+                                   .stuck_runs = result->stuck,
+                                   .digest = result->digest,
+                                   .invariant = invariant,
+                                   .invariant_count = MODEL_INVARIANT_COUNT,
+                                   .verdict = verdict};
+  if (failed) report_json_finding(stdout, &finding);
+  report_json_summary(stdout, &summary);
+}
+
 /* Play a committed or given replay file; quiet when it no longer fails. */
 static int run_replay(const char *path, const struct runner_options *options, bool *ran) {
   char error[RUNNER_ERROR_SIZE];
@@ -246,10 +282,11 @@ static int run_replay(const char *path, const struct runner_options *options, bo
     struct runner_world world;
     runner_world_open(&world);
     struct runner_result result = runner_run_list(&world, scenario, replay->fault, replay->fault_count, false, false);
-    runner_world_close(&world);
     *ran = true;
     code = runner_failed(&result) ? EXIT_VIOLATED : EXIT_HELD;
-    if (code != EXIT_HELD && !options->json) printf("%s: fails again; see it with: oncesim replay %s\n", path, path);
+    if (options->json) json_of_replay(path, scenario, replay, &result);
+    else if (code != EXIT_HELD) printf("%s: fails again; see it with: oncesim replay %s\n", path, path);
+    runner_world_close(&world);
     runner_scenario_free(scenario);
   }
   runner_replay_free(replay);
@@ -467,19 +504,17 @@ static void print_story(const struct runner_world *world) {
   free(line);
 }
 
-static void print_verdict(const struct runner_world *world, const struct runner_result *result) {
-  for (size_t i = 0; i < MODEL_INVARIANT_COUNT; i++) {
-    if ((result->violated >> i & 1) == 0) continue;
-    printf("  broken: %s. %s\n", model_invariants[i].name, model_invariants[i].sentence);
-    printf("  remedy: %s\n", model_invariants[i].remedy);
-    break;
-  }
-  uint64_t rest = result->violated & (result->violated - 1);
+/* What is broken, the wanted invariant first (-1: the first there is), and the remedy. */
+static void print_verdict(const struct runner_result *result, int wanted) {
   char names[900];
-  names_of(rest, names, sizeof names);
-  if (names[0] != '\0') printf("  broken as well: %s\n", names);
+  if (result->violated != 0) {
+    int first = wanted >= 0 && (result->violated >> wanted & 1) != 0 ? wanted : __builtin_ctzll(result->violated);
+    printf("  broken: %s. %s\n", model_invariants[first].name, model_invariants[first].sentence);
+    printf("  remedy: %s\n", model_invariants[first].remedy);
+    names_of(result->violated & ~(UINT64_C(1) << first), names, sizeof names);
+    if (names[0] != '\0') printf("  broken as well: %s\n", names);
+  }
   if (result->stuck) printf("  the run never came to rest\n");
-  (void)world;
 }
 
 /* 1 fails the same way, 0 no longer fails, 2 differently or not reached; for --bisect everything else is 125. */
@@ -519,7 +554,7 @@ int runner_command_replay(const struct runner_options *options) {
   }
   print_story(&world);
   print_ledger(&world);
-  print_verdict(&world, &result);
+  print_verdict(&result, told->replay != NULL ? told->replay->invariant : -1);
   if (told->replay != NULL && told->replay->scenario_hash != told->scenario->hash)
     printf("  (the scenario file has changed since this replay was written)\n");
   int code = replay_code(options, told, &result, all_reached);

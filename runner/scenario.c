@@ -25,6 +25,7 @@ struct reader {
   char *error;
   size_t error_size;
   bool failed;
+  struct fy_node *key; /* of the value being read: the place to name where the value has none */
 };
 
 typedef void read_value(struct reader *reader, struct fy_node *value);
@@ -71,6 +72,10 @@ static void fail_node(struct reader *reader, struct fy_node *node, const char *f
     token = first ? fy_node_get_scalar_token(first) : NULL;
     mark = token ? fy_token_start_mark(token) : NULL;
     parent = first;
+  }
+  if (mark == NULL && reader->key != NULL && node != reader->key) {
+    token = fy_node_get_scalar_token(reader->key);
+    mark = token ? fy_token_start_mark(token) : NULL;
   }
   fail_at(reader, mark ? mark->line + 1 : 1, mark ? mark->column + 1 : 1, message);
 }
@@ -284,6 +289,19 @@ static void read_design(struct reader *reader, struct fy_node *value) {
   }
 }
 
+/* The number of a non-dull answer named by `node`; 0 after an error. */
+static int read_answer(struct reader *reader, struct fy_node *node, const struct sim_point *point) {
+  char text[60], hint[120];
+  if (!scalar(reader, node, text, sizeof text, "an answer")) return 0;
+  for (int a = 1; a < point->answer_count; a++) {
+    if (strcmp(point->answer[a].text, text) == 0) return a;
+  }
+  runner_answers_of(point->index);
+  runner_suggest_words(hint, sizeof hint, text, runner_answer_name, runner_answer_count());
+  fail_node(reader, node, "fault point %s has no answer \"%s\"%s", point->name.text, text, hint);
+  return 0;
+}
+
 /* {answer: odds, …} or "off" for one point. */
 static void read_point(struct reader *reader, struct fy_node *value, const struct sim_point *point) {
   struct sim_plan *plan = &SCENARIO->plan;
@@ -298,21 +316,16 @@ static void read_point(struct reader *reader, struct fy_node *value, const struc
     plan->explored[point->index] = 0;
     return;
   }
+  if (!fy_node_is_mapping(value)) {
+    fail_node(reader, value, "\"off\", or answers with odds, are expected here");
+    return;
+  }
   void *iterator = NULL;
   struct fy_node_pair *pair;
   while ((pair = fy_node_mapping_iterate(value, &iterator)) != NULL && !reader->failed) {
-    char text[60], hint[120];
-    if (!scalar(reader, fy_node_pair_key(pair), text, sizeof text, "an answer")) return;
-    int answer = 0;
-    for (int a = 1; a < point->answer_count; a++) {
-      if (strcmp(point->answer[a].text, text) == 0) answer = a;
-    }
-    runner_answers_of(point->index);
-    runner_suggest_words(hint, sizeof hint, text, runner_answer_name, runner_answer_count());
-    if (answer == 0) {
-      fail_node(reader, fy_node_pair_key(pair), "fault point %s has no answer \"%s\"%s", point->name.text, text, hint);
-      return;
-    }
+    int answer = read_answer(reader, fy_node_pair_key(pair), point);
+    if (answer == 0) return;
+    reader->key = fy_node_pair_key(pair);
     struct sim_odds value_odds = odds(reader, fy_node_pair_value(pair));
     plan->odds[point->index][answer] = value_odds;
     if (value_odds.denominator != 0) plan->explored[point->index] |= (uint8_t)(1U << answer);
@@ -333,14 +346,19 @@ static void read_faults(struct reader *reader, struct fy_node *value) {
     read_base(reader, value);
     return;
   }
+  if (!fy_node_is_mapping(value)) {
+    fail_node(reader, value, "\"default\", \"quiet\", or fault points with odds, are expected here");
+    return;
+  }
   void *iterator = NULL;
   struct fy_node_pair *pair;
   /* The base is read first: the other keys change single points of it. */
-  struct fy_node *base = fy_node_is_mapping(value) ? fy_node_mapping_lookup_by_string(value, "base", (size_t)-1) : NULL;
+  struct fy_node *base = fy_node_mapping_lookup_by_string(value, "base", (size_t)-1);
   if (base != NULL) read_base(reader, base);
   while ((pair = fy_node_mapping_iterate(value, &iterator)) != NULL && !reader->failed) {
     char name[60], hint[120];
     if (!scalar(reader, fy_node_pair_key(pair), name, sizeof name, "a fault point")) return;
+    reader->key = fy_node_pair_key(pair);
     if (strcmp(name, "base") == 0) continue;
     if (strcmp(name, "swarm") == 0) {
       SCENARIO->plan.swarm = boolean(reader, fy_node_pair_value(pair));
@@ -350,6 +368,40 @@ static void read_faults(struct reader *reader, struct fy_node *value) {
     runner_suggest_words(hint, sizeof hint, name, runner_point_name, runner_point_count());
     if (point == NULL) fail_node(reader, fy_node_pair_key(pair), "unknown fault point \"%s\"%s", name, hint);
     else read_point(reader, fy_node_pair_value(pair), point);
+  }
+}
+
+/* {point: [answer, …]}: what explore asks, exactly, at the points named. */
+static void read_explore(struct reader *reader, struct fy_node *value) {
+  if (!fy_node_is_mapping(value)) {
+    fail_node(reader, value, "fault points with lists of answers are expected here");
+    return;
+  }
+  void *iterator = NULL;
+  struct fy_node_pair *pair;
+  while ((pair = fy_node_mapping_iterate(value, &iterator)) != NULL && !reader->failed) {
+    char name[60], hint[120];
+    if (!scalar(reader, fy_node_pair_key(pair), name, sizeof name, "a fault point")) return;
+    reader->key = fy_node_pair_key(pair);
+    const struct sim_point *point = sim_catalogue_find(fault_catalogue(), name);
+    runner_suggest_words(hint, sizeof hint, name, runner_point_name, runner_point_count());
+    if (point == NULL) {
+      fail_node(reader, fy_node_pair_key(pair), "unknown fault point \"%s\"%s", name, hint);
+      return;
+    }
+    struct fy_node *list = fy_node_pair_value(pair);
+    if (list == NULL || !fy_node_is_sequence(list)) {
+      fail_node(reader, list, "a list of answers is expected here");
+      return;
+    }
+    uint8_t mask = 0;
+    void *items = NULL;
+    struct fy_node *item;
+    while ((item = fy_node_sequence_iterate(list, &items)) != NULL && !reader->failed) {
+      int answer = read_answer(reader, item, point);
+      if (answer > 0) mask |= (uint8_t)(1U << answer);
+    }
+    SCENARIO->plan.explored[point->index] = mask;
   }
 }
 
@@ -375,6 +427,7 @@ static const struct key keys[] = {
     {"", "gateway", read_gateway},
     {"", "design", read_design},
     {"", "faults", read_faults},
+    {"", "explore", read_explore},
     {"", "request_lifetime", read_request_lifetime},
     {"", "lease", read_lease},
     {"", "retry_window", read_retry_window},
@@ -432,6 +485,7 @@ static void read_section(struct reader *reader, struct fy_node *value, const cha
   }
   void *iterator = NULL;
   struct fy_node_pair *pair;
+  struct fy_node *explore = NULL;
   /* The profile is read first: other keys of the section change single values of it. */
   if (strcmp(section, "gateway") == 0) {
     struct fy_node *profile = fy_node_mapping_lookup_by_string(value, "profile", (size_t)-1);
@@ -440,6 +494,7 @@ static void read_section(struct reader *reader, struct fy_node *value, const cha
   while ((pair = fy_node_mapping_iterate(value, &iterator)) != NULL && !reader->failed) {
     char name[60], hint[120];
     if (!scalar(reader, fy_node_pair_key(pair), name, sizeof name, "a key")) return;
+    reader->key = fy_node_pair_key(pair);
     const struct key *key = NULL;
     for (size_t i = 0; i < KEY_COUNT; i++) {
       if (strcmp(keys[i].section, section) == 0 && strcmp(keys[i].name, name) == 0) key = &keys[i];
@@ -447,8 +502,10 @@ static void read_section(struct reader *reader, struct fy_node *value, const cha
     section_for_hint = section;
     runner_suggest_words(hint, sizeof hint, name, key_in_section, keys_in_section());
     if (key == NULL) fail_node(reader, fy_node_pair_key(pair), "unknown key \"%s\"%s%s%s", name, section[0] ? " in " : "", section, hint);
+    else if (key->read == read_explore) explore = fy_node_pair_value(pair); /* behind the faults, wherever it stands */
     else if (key->read != read_profile || strcmp(section, "gateway") != 0) key->read(reader, fy_node_pair_value(pair));
   }
+  if (explore != NULL && !reader->failed) read_explore(reader, explore);
 }
 
 /* ---- the whole ---- */
@@ -503,12 +560,27 @@ static struct fy_document *build(struct reader *reader) {
   struct fy_diag *diag = fy_diag_create(NULL);
   fy_diag_set_collect_errors(diag, true);
   struct fy_parse_cfg config = {.flags = FYPCF_QUIET, .diag = diag};
-  struct fy_document *document = fy_document_build_from_string(&config, reader->text, reader->size);
-  if (document == NULL) {
+  struct fy_parser *parser = fy_parser_create(&config);
+  ENSURE(parser != NULL && fy_parser_set_string(parser, reader->text, reader->size) == 0);
+  struct fy_document *document = fy_parse_load_document(parser);
+  bool broken = fy_diag_got_error(diag);
+  if (document != NULL && !broken) {
+    struct fy_document *second = fy_parse_load_document(parser);
+    if (second != NULL) fail_at(reader, 1, 1, "the file holds more than one document");
+    if (second != NULL) fy_parse_document_destroy(parser, second);
+    broken = fy_diag_got_error(diag);
+  }
+  if (broken) {
     void *iterator = NULL;
     struct fy_diag_error *error = fy_diag_errors_iterate(diag, &iterator);
     fail_at(reader, error ? error->line : 1, error ? error->column : 1, error && error->msg ? error->msg : "this is not YAML");
   }
+  if (document != NULL && reader->failed) {
+    fy_parse_document_destroy(parser, document);
+    document = NULL;
+  }
+  if (document == NULL) fail_at(reader, 1, 1, "the file is empty");
+  fy_parser_destroy(parser);
   fy_diag_destroy(diag);
   return document;
 }
@@ -685,6 +757,18 @@ void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
   for (int a = 0; a < MODEL_AXIS_COUNT; a++)
     fprintf(out, "  %s: %s\n", model_axes()[a].name, model_axes()[a].choice[config->design.choice[a]].name);
   print_plan(out, &scenario->plan);
+  fprintf(out, "explore:\n");
+  for (size_t p = 0; p < fault_catalogue()->count; p++) {
+    const struct sim_point *point = &fault_catalogue()->point[p];
+    const char *comma = "";
+    fprintf(out, "  %s: [", point->name.text);
+    for (int a = 1; a < point->answer_count; a++) {
+      if ((scenario->plan.explored[p] >> a & 1) == 0) continue;
+      fprintf(out, "%s%s", comma, point->answer[a].text);
+      comma = ", ";
+    }
+    fprintf(out, "]\n");
+  }
   print_duration(out, "request_lifetime", config->request_lifetime_ns);
   print_duration(out, "lease", config->lease_ns);
   print_duration(out, "retry_window", scenario->setup.retry_window_ns);

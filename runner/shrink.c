@@ -2,12 +2,14 @@
    lower an answer to a milder one of the same point; retarget: when dropping a fault left another one unreached, try that
    other one at the other occurrences of its step (same point, message, id and step; other life, try or time) before the
    dropped one is called its necessary cause; and drop pairs. Faults that the run no longer reaches are dropped at once.
-   Each candidate is one run from the start: 50 us, cheaper than any way of keeping state. */
+   Each candidate is one run from the start: 50 us, cheaper than any way of keeping state. Where that ends at three faults
+   or more, all runs with one and two faults are tried. */
 #include "runner/shrink.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "runner/explore.h"
 #include "sim/check.h"
 
 enum { RUNS_MAX = 6000, RETARGETS_MAX = 24, PAIRS_MAX = 24 };
@@ -20,6 +22,7 @@ struct shrinker {
   size_t count;
   struct sim_fault trial[SIM_FAULTS_MAX];
   unsigned runs;
+  bool last; /* the local moves are over: runs are no longer counted against their limit */
 };
 
 bool runner_breaks(const struct runner_result *result, int invariant) {
@@ -28,7 +31,7 @@ bool runner_breaks(const struct runner_result *result, int invariant) {
 
 /* Run the trial; if it fails the same way it becomes the best, less what it did not reach. */
 static bool attempt(struct shrinker *s, size_t count) {
-  if (s->runs >= RUNS_MAX) return false;
+  if (s->runs >= RUNS_MAX && !s->last) return false;
   s->runs++;
   struct runner_result result = runner_run_list(s->world, s->scenario, s->trial, count, false, true);
   if (!runner_breaks(&result, s->invariant)) return false;
@@ -153,6 +156,26 @@ static bool replace_pairs(struct shrinker *s) {
   return false;
 }
 
+/* Where the local moves end at three faults or more, the smallest run may be quite another: every run with one fault, then
+   with two, in turn, if there are not too many of them. */
+static void look_everywhere(struct shrinker *s) {
+  enum { FEW = 2, ANSWERS_MAX = 250 };
+  static struct runner_explored explored;
+  size_t index = s->invariant < 0 ? SIM_INVARIANTS_MAX : (size_t)s->invariant;
+  for (int k = 1; k <= FEW && s->count > (size_t)k; k++) {
+    struct runner_explore_options options = {.faults_max = k, .jobs = 1, .go_on = true};
+    runner_explore(s->scenario, &options, &explored);
+    s->runs += (unsigned)explored.level[k].runs;
+    const struct runner_found *found = &explored.level[k].first[index];
+    if (found->any) {
+      memcpy(s->trial, found->fault, found->fault_count * sizeof s->trial[0]);
+      REQUIRE(attempt(s, found->fault_count));
+      return;
+    }
+    if (explored.answers > ANSWERS_MAX) return;
+  }
+}
+
 static void copy_out(struct shrinker *s, struct runner_shrunk *out) {
   out->result = runner_run_list(s->world, s->scenario, s->best, s->count, true, true);
   const struct sim_decisions *decisions = sim_world_decisions(s->world->world);
@@ -181,6 +204,8 @@ void runner_shrink(struct runner_world *world, const struct runner_scenario *sce
     if (!better) better = drop_pairs(s);
     if (!better) better = replace_pairs(s);
   }
+  s->last = true;
+  if (s->count > 2) look_everywhere(s);
   copy_out(s, out);
   free(s);
 }

@@ -99,7 +99,7 @@ static void the_words_of_a_fault_lead_back_to_it(void **state) {
   struct runner_world world;
   runner_world_open(&world);
   struct sim_fault *list = take(SIM_FAULTS_MAX, sizeof *list);
-  char (*words)[400] = take(SIM_FAULTS_MAX, sizeof *words);
+  char(*words)[400] = take(SIM_FAULTS_MAX, sizeof *words);
   uint64_t read = 0, repeated = 0;
   for (uint64_t seed = 1; seed <= 400; seed++) {
     struct runner_result told = runner_run_seed(&world, scenario, seed, true);
@@ -122,7 +122,8 @@ static void the_words_of_a_fault_lead_back_to_it(void **state) {
     struct runner_result again = runner_run_list(&world, scenario, list, count, false, false);
     assert_same(&told, &again, scenario->name, seed);
   }
-  print_message("%llu faults read back, %llu of them not the first of their address\n", (unsigned long long)read, (unsigned long long)repeated);
+  print_message("%llu faults read back, %llu of them not the first of their address\n", (unsigned long long)read,
+                (unsigned long long)repeated);
   assert_true(read > 1000 && repeated > 0);
   free(words);
   free(list);
@@ -219,7 +220,8 @@ static void assert_same_tally(const struct runner_tally *a, const struct runner_
 
 static void jobs_and_direction_do_not_matter(void **state) {
   (void)state;
-  static const char *const path[] = {"scenarios/payment.yaml", "scenarios/known-bad/payment.on_unknown-fail.yaml", "scenarios/known-bad/journal.recovery-trust.yaml"};
+  static const char *const path[] = {"scenarios/payment.yaml", "scenarios/known-bad/payment.on_unknown-fail.yaml",
+                                     "scenarios/known-bad/journal.recovery-trust.yaml"};
   for (size_t i = 0; i < sizeof path / sizeof path[0]; i++) {
     struct runner_scenario *scenario = open_scenario(path[i]);
     struct runner_campaign *one = campaign_of(scenario, 1000, 1, false);
@@ -323,7 +325,8 @@ static void assert_same_level(const struct runner_level *a, const struct runner_
 
 static void explore_counts_the_same_with_more_workers(void **state) {
   (void)state;
-  static const char *const path[] = {"scenarios/payment-single.yaml", "scenarios/payment-two-instances.yaml", "scenarios/known-bad/payment.command_guard-not_for_unknown.yaml",
+  static const char *const path[] = {"scenarios/payment-single.yaml", "scenarios/payment-two-instances.yaml",
+                                     "scenarios/known-bad/payment.command_guard-not_for_unknown.yaml",
                                      "scenarios/known-bad/payment.key-fresh.yaml"};
   for (size_t s = 0; s < sizeof path / sizeof path[0]; s++) {
     struct runner_scenario *scenario = open_scenario(path[s]);

@@ -27,7 +27,7 @@ static uint64_t point_bit(const char *name) {
 
 /* ---- sets of runs ---- */
 
-struct run { /* a run with at most two faults, by its list in a fixed order */
+struct run {       /* a run with at most two faults, by its list in a fixed order */
   uint64_t key[2]; /* of each fault, the smaller first; 0: none */
   size_t count;
   uint64_t history, digest;
@@ -57,7 +57,9 @@ static void runs_add(struct runs *runs, const struct runner_result *result, cons
   runs->run[runs->count++] = run;
 }
 
-static void on_run(const struct runner_result *result, const struct sim_fault *list, size_t count, void *context) { runs_add(context, result, list, count); }
+static void on_run(const struct runner_result *result, const struct sim_fault *list, size_t count, void *context) {
+  runs_add(context, result, list, count);
+}
 
 static int compare(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
 
@@ -78,7 +80,8 @@ static struct runs explored_of(const struct runner_scenario *scenario, uint64_t 
   struct runs runs = {0};
   struct runner_explored *explored = calloc(1, sizeof *explored);
   assert_non_null(explored);
-  struct runner_explore_options options = {.faults_max = faults, .jobs = 1, .points = points, .go_on = true, .on_run = on_run, .context = &runs};
+  struct runner_explore_options options = {
+      .faults_max = faults, .jobs = 1, .points = points, .go_on = true, .on_run = on_run, .context = &runs};
   runner_explore(scenario, &options, explored);
   assert_true(explored->complete);
   free(explored);
@@ -125,20 +128,22 @@ static void choices_add(struct choices *choices, const struct sim_fault *fault) 
   choices->fault[choices->count++] = *fault;
 }
 
-static void choices_of_run(struct choices *choices, const struct runner_scenario *scenario, const struct sim_decisions *decisions, uint64_t points) {
+static void choices_of_run(struct choices *choices, const struct runner_scenario *scenario, const struct sim_decisions *decisions,
+                           uint64_t points) {
   for (uint32_t d = 0; d < decisions->asked_count; d++) {
     const struct sim_asked *asked = &decisions->asked[d];
     if (points != 0 && (points >> asked->point & 1) == 0) continue;
     for (uint8_t answer = 1; answer < SIM_ANSWERS_MAX; answer++) {
       if ((asked->offered & scenario->plan.explored[asked->point] & 1U << answer) == 0) continue;
-      choices_add(choices, &(struct sim_fault){.address = asked->address, .family = asked->family, .point = asked->point, .answer = answer});
+      choices_add(choices,
+                  &(struct sim_fault){.address = asked->address, .family = asked->family, .point = asked->point, .answer = answer});
     }
   }
 }
 
 /* Run the list; kept only when the run reached all of it. */
-static void try_list(struct runner_world *world, const struct runner_scenario *scenario, const struct sim_fault *first, const struct sim_fault *second, struct runs *out, struct choices *choices,
-                     uint64_t points) {
+static void try_list(struct runner_world *world, const struct runner_scenario *scenario, const struct sim_fault *first,
+                     const struct sim_fault *second, struct runs *out, struct choices *choices, uint64_t points) {
   struct sim_fault list[2];
   size_t count = 0;
   if (first != NULL) list[count++] = *first;
@@ -179,7 +184,8 @@ static void assert_explore_is_complete(const char *path, const char *points_word
   size_t tried = 0;
   struct runs slow = enumerated(scenario, points, &tried);
   struct runs fast = explored_of(scenario, points, 2);
-  print_message("%s, %s: %zu lists tried, %zu of them reached; explore visits %zu\n", scenario->name, points_words, tried, slow.count, fast.count);
+  print_message("%s, %s: %zu lists tried, %zu of them reached; explore visits %zu\n", scenario->name, points_words, tried, slow.count,
+                fast.count);
   qsort(slow.run, slow.count, sizeof slow.run[0], by_list);
   qsort(fast.run, fast.count, sizeof fast.run[0], by_list);
   for (size_t i = 1; i < fast.count; i++) assert_int_not_equal(by_list(&fast.run[i - 1], &fast.run[i]), 0); /* each once */
@@ -198,7 +204,8 @@ static void assert_explore_is_complete(const char *path, const char *points_word
 static void explore_visits_every_list_of_two_faults_once(void **state) {
   (void)state;
   assert_explore_is_complete("scenarios/payment-single.yaml", "bus", point_bit("bus"));
-  assert_explore_is_complete("scenarios/payment-plain.yaml", "calls and gateway", point_bit("request") | point_bit("answer") | point_bit("gateway.charge") | point_bit("gateway.look_up"));
+  assert_explore_is_complete("scenarios/payment-plain.yaml", "calls and gateway",
+                             point_bit("request") | point_bit("answer") | point_bit("gateway.charge") | point_bit("gateway.look_up"));
   assert_explore_is_complete("scenarios/payment-two-instances.yaml", "gaps and transactions", point_bit("gap") | point_bit("transaction"));
   assert_explore_is_complete("scenarios/payment-single.yaml", "all points", 0);
 }
@@ -225,7 +232,7 @@ static const struct {
 static void explore_no_pauses(struct runner_scenario *scenario) {
   const struct sim_point *gap = sim_catalogue_find(fault_catalogue(), "gap");
   for (int a = 1; a < gap->answer_count; a++) {
-    if (strncmp(gap->answer[a].text, "pause", 5) == 0) scenario->plan.explored[gap->index] &= (uint8_t)~(1U << a);
+    if (strncmp(gap->answer[a].text, "pause", 5) == 0) scenario->plan.explored[gap->index] &= (uint8_t) ~(1U << a);
   }
 }
 
@@ -244,8 +251,10 @@ static struct comparison compare_histories(const char *path, size_t reduction) {
   struct runs whole = explored_of(scenario, 0, faults);
   size_t reduced_count = 0, whole_count = 0;
   uint64_t *some = histories_of(&reduced, &reduced_count), *all = histories_of(&whole, &whole_count);
-  struct comparison result = {whole.count - reduced.count, missing_from(all, whole_count, some, reduced_count), missing_from(some, reduced_count, all, whole_count)};
-  print_message("%-24s %-44s %6zu runs -> %6zu, %5zu histories -> %5zu; lost %zu, new %zu\n", scenario->name, reductions[reduction].name, whole.count, reduced.count, whole_count, reduced_count, result.lost, result.added);
+  struct comparison result = {whole.count - reduced.count, missing_from(all, whole_count, some, reduced_count),
+                              missing_from(some, reduced_count, all, whole_count)};
+  print_message("%-24s %-44s %6zu runs -> %6zu, %5zu histories -> %5zu; lost %zu, new %zu\n", scenario->name, reductions[reduction].name,
+                whole.count, reduced.count, whole_count, reduced_count, result.lost, result.added);
   free(some);
   free(all);
   free(reduced.run);
@@ -277,7 +286,7 @@ static void an_unsound_reduction_is_seen(void **state) {
   struct runner_scenario *scenario = open_scenario("scenarios/payment-single.yaml");
   struct runs whole = explored_of(scenario, 0, 2);
   const struct sim_point *bus = sim_catalogue_find(fault_catalogue(), "bus");
-  scenario->plan.explored[bus->index] &= (uint8_t)~(1U << 1); /* behind_next */
+  scenario->plan.explored[bus->index] &= (uint8_t) ~(1U << 1); /* behind_next */
   struct runs less = explored_of(scenario, 0, 2);
   size_t whole_count = 0, less_count = 0;
   uint64_t *all = histories_of(&whole, &whole_count), *some = histories_of(&less, &less_count);

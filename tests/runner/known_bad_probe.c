@@ -4,9 +4,9 @@
 
    How many of SEEDS seeds break each invariant; the least number of faults at which explore breaks it (level by level to
    FAULTS, or until all of the scenario's own are broken; faults at these points only, if any are named), and in how many
-   runs; and, for each of the scenario's own invariants (violates, violates_any), to
-   how many faults one of the failing seeds shrinks, picked by the scenario's name. With masked_by: which of its own
-   invariants still break when that guard is put back. */
+   runs; and, for each of the scenario's own invariants (violates, violates_any), to how many faults some failing seeds
+   shrink, picked by the scenario's name. With masked_by: which of its own invariants still break when that guard is put
+   back. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "runner/shrink.h"
 #include "sim/check.h"
 
-enum { SEEDS_MAX = 100000 };
+enum { SEEDS_MAX = 100000, PICKED = 3 };
 
 static uint64_t failing[SIM_INVARIANTS_MAX]; /* seeds */
 static uint64_t violated_by[SEEDS_MAX];      /* mask by seed - 1 */
@@ -32,23 +32,23 @@ static void run_seeds(struct runner_world *world, const struct runner_scenario *
 }
 
 /* One of the failing seeds: which, by the name, so that it is no favourite and stays the same. */
-static uint64_t pick_seed(const struct runner_scenario *scenario, int invariant, uint64_t seeds) {
-  uint64_t wanted = sim_finish(sim_mix(sim_hash_text(scenario->name), (uint64_t)invariant)) % failing[invariant];
+static uint64_t pick_seed(const struct runner_scenario *scenario, int invariant, uint64_t pick, uint64_t seeds) {
+  uint64_t die = sim_finish(sim_mix(sim_mix(sim_hash_text(scenario->name), (uint64_t)invariant), pick));
+  uint64_t wanted = die % failing[invariant];
   for (uint64_t seed = 1; seed <= seeds; seed++) {
     if ((violated_by[seed - 1] >> invariant & 1) != 0 && wanted-- == 0) return seed;
   }
   UNREACHABLE("a failing seed that was counted is there");
 }
 
-static void print_shrunk(struct runner_world *world, const struct runner_scenario *scenario, int invariant, uint64_t seeds, const char *comma) {
+static void print_shrunk(struct runner_world *world, const struct runner_scenario *scenario, int invariant, uint64_t seed) {
   static struct sim_fault list[SIM_FAULTS_MAX];
   static struct runner_shrunk shrunk;
-  uint64_t seed = pick_seed(scenario, invariant, seeds);
   runner_run_seed(world, scenario, seed, false);
   size_t count = sim_world_decisions(world->world)->fault_count;
   memcpy(list, sim_world_decisions(world->world)->fault, count * sizeof list[0]);
   runner_shrink(world, scenario, invariant, list, count, &shrunk);
-  printf("%s\"%s\":{\"seed\":%" PRIu64 ",\"before\":%zu,\"runs\":%u,\"faults\":[", comma, model_invariants[invariant].name, seed, count, shrunk.runs);
+  printf("{\"seed\":%" PRIu64 ",\"before\":%zu,\"runs\":%u,\"faults\":[", seed, count, shrunk.runs);
   for (size_t i = 0; i < shrunk.fault_count; i++) printf("%s\"%s\"", i ? "," : "", shrunk.fault[i].words);
   printf("]}");
   runner_shrunk_free(&shrunk);
@@ -145,7 +145,12 @@ int main(int argc, char **argv) {
   comma = "";
   for (size_t i = 0; i < MODEL_INVARIANT_COUNT; i++) {
     if ((own >> i & 1) == 0 || failing[i] == 0) continue;
-    print_shrunk(&world, scenario, (int)i, seeds, comma);
+    printf("%s\"%s\":[", comma, model_invariants[i].name);
+    for (uint64_t pick = 0; pick < PICKED; pick++) {
+      if (pick > 0) printf(",");
+      print_shrunk(&world, scenario, (int)i, pick_seed(scenario, (int)i, pick, seeds));
+    }
+    printf("]");
     comma = ",";
   }
   printf("},");

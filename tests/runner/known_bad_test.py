@@ -17,17 +17,19 @@ FILES = sorted(glob.glob(os.path.join(FOLDER, "*.yaml")))
 
 # Explored to two faults; these need more, for a reason.
 MORE_FAULTS = {
-    "replay.purity-other_state": (3, ["customer.comes", "bus", "gap"], "a second customer must come, the first one's order be late, and be recovered"),
+    "replay.purity-other_state": (
+        3, ["customer.comes", "bus", "gap"], "a second customer must come, the first one's order be late, and be recovered"),
 }
 # Invariants of an expectation that explore does not reach at that depth: found by seeds only.
 SEEDS_ONLY = {
     ("journal.recovery-trust", "charged_implies_fulfilled_or_refunded"): "three faults are not enough either; four would take minutes",
     ("order.activation-double", "replay_equals_live"): "one of violates_any; not seen in 20,000 seeds nor with three faults",
 }
-# Failing seeds that come to rest above K + 1 faults: at most so many, for a reason.
+# Failing seeds come to rest at K + 1 faults at most, two of three of them: a few per cent sit in a place that no single
+# step leads out of (drop an early crash, and all later lives and tries have other numbers). Those where that is the rule:
 SHRINKS_TO_MORE = {
     ("order.activation-double-unguarded", "replay_equals_live"): (
-        8, "fewer faults need another zombie than this seed's: no single step down leads there"),
+        8, "fewer faults need another zombie than the seed's: no single step down leads there"),
 }
 # Where `masked_by` put back, the mistake still shows in these, for a reason.
 STILL_BREAKS = {
@@ -60,14 +62,13 @@ class KnownBad(Case):
 
     @classmethod
     def print_table(cls):
-        print(f"\n{'scenario':46} {'invariant':38} {'seeds':>6} {'K':>2} {'runs':>5} {'shrunk':>10}")
+        print(f"\n{'scenario':46} {'invariant':38} {'seeds':>6} {'K':>2} {'runs':>5}  shrunk")
         for name, result in cls.probes.items():
             for invariant in result["own"]:
                 found = result["explored"].get(invariant)
-                shrunk = result["shrunk"].get(invariant)
-                before = f"{shrunk['before']} -> {len(shrunk['faults'])}" if shrunk else "-"
+                shrunk = ", ".join(f"{one['before']} -> {len(one['faults'])}" for one in result["shrunk"].get(invariant, []))
                 print(f"{name:46} {invariant:38} {result['seeds'].get(invariant, 0):6} {found['faults'] if found else '-':>2} "
-                      f"{found['runs'] if found else 0:5} {before:>10}")
+                      f"{found['runs'] if found else 0:5}  {shrunk}")
 
     def test_each_mistake_is_found_by_its_seeds(self):
         done = run("run", FOLDER, "--json", "--jobs", 2)
@@ -79,8 +80,9 @@ class KnownBad(Case):
     def test_a_wrong_expectation_is_red(self):
         with open(os.path.join(FOLDER, "payment.key-fresh.yaml"), encoding="utf-8") as file:
             text = without_section(file.read(), "expect")
-        holds = self.write("holds.yaml", text + "expect:\n  violates: [amount_matches]\n  may: [operation_id_stable, at_most_one_charge, unknown_is_not_failed,"
-                           " honest_reply, charged_implies_fulfilled_or_refunded, ledgers_reconcile]\n")
+        may = ("  may: [operation_id_stable, at_most_one_charge, unknown_is_not_failed, honest_reply,"
+               " charged_implies_fulfilled_or_refunded, ledgers_reconcile]\n")
+        holds = self.write("holds.yaml", text + "expect:\n  violates: [amount_matches]\n" + may)
         done = run("run", holds)
         self.assert_code(done, 1)
         self.assertIn("NOT found broken as expected: amount_matches holds", done.out)
@@ -88,8 +90,7 @@ class KnownBad(Case):
         done = run("run", narrow)
         self.assert_code(done, 1)
         self.assertIn("breaks more than expected: unknown_is_not_failed", done.out)
-        neither = self.write("any.yaml", text + "expect:\n  violates_any: [amount_matches, replay_is_pure]\n  may: [operation_id_stable, at_most_one_charge,"
-                             " unknown_is_not_failed, honest_reply, charged_implies_fulfilled_or_refunded, ledgers_reconcile]\n")
+        neither = self.write("any.yaml", text + "expect:\n  violates_any: [amount_matches, replay_is_pure]\n" + may)
         self.assert_code(run("run", neither), 1)
 
     def test_too_few_seeds_to_find_anything_are_inconclusive(self):
@@ -127,9 +128,10 @@ class KnownBad(Case):
                     continue
                 least = result["explored"][invariant]["faults"]
                 most = SHRINKS_TO_MORE.get((name, invariant), (least + 1, ""))[0]
-                with self.subTest(scenario=name, invariant=invariant, seed=shrunk["seed"]):
-                    self.assertGreaterEqual(len(shrunk["faults"]), least, "explore missed a smaller one")
-                    self.assertLessEqual(len(shrunk["faults"]), most, "\n".join(shrunk["faults"]))
+                sizes = sorted(len(one["faults"]) for one in shrunk)
+                with self.subTest(scenario=name, invariant=invariant, seeds=[one["seed"] for one in shrunk]):
+                    self.assertGreaterEqual(sizes[0], least, "explore missed a smaller one")
+                    self.assertLessEqual(sizes[len(sizes) // 2], most, sizes)
 
     def test_a_guard_put_back_hides_the_mistake(self):
         masked = {name: result for name, result in self.probes.items() if result["masked_by"]}

@@ -4,12 +4,12 @@ import os
 import re
 
 import program
-from program import Case, run
+from program import Case, open_bug, run
 
 SIZE_MAX = 4096
-# A finding's story is a page; these need more, for a reason.
+# A finding's story is a page; those of these scenarios need more, for a reason.
 LONG_STORIES = {
-    "order.activation-double-unguarded-declined_not_retried": "a storm of charges whose payment ids differ, so that it is not folded",
+    "order.activation-double-unguarded": "storms of charges whose payment ids differ, so that they are not folded",
 }
 
 
@@ -27,15 +27,15 @@ class Replay(Case):
         return self.write("edited.replay", text.replace(old, new, count))
 
     def test_a_finding_is_told(self):
-        path, text = self.finding("payment.key-fresh")
+        path, text = self.finding("payment.on_unknown-recharge")
         done = run("replay", path)
         self.assert_code(done, 1)
         lines = done.out.splitlines()
         self.assertLess(len(lines), 40, done.out)
-        self.assertEqual(lines[0], "payment.key-fresh, 1 fault")
+        self.assertEqual(lines[0], "payment.on_unknown-recharge, 1 fault")
         words = re.search(r"^fault: (.*)$", text, re.M).group(1)
         self.assertEqual(lines[1], f"  1. {words}")
-        self.assertRegex(done.out, r"(?m)^  00:00:\d\d\.\d\d\d  payments/1  calls Charge order:1:payment#1 at gateway$")
+        self.assertRegex(done.out, r"(?m)^  00:00:\d\d\.\d\d\d  payments/1  calls Charge order:1:payment at gateway$")
         self.assertRegex(done.out, r"(?m)^  00:00:\d\d\.\d\d\d  gateway     LEDGER: payment 1 charges 49\.99 EUR for purchase 1 ")
         self.assertRegex(done.out, r"(?m)^  00:00:\d\d\.\d\d\d  =>          Purchase 1 is charged twice: payment 1 \(49\.99 EUR ")
         self.assertIn("  the gateway's ledger says: payment 1, 49.99 EUR for purchase 1; payment 2, 49.99 EUR for purchase 1\n", done.out)
@@ -44,6 +44,7 @@ class Replay(Case):
         digest = re.search(r"^digest: ([0-9a-f]{16})$", text, re.M).group(1)
         self.assertEqual(lines[-1], f"fails the same way; digest {digest}, as recorded")
 
+    @open_bug("a replay tells the first broken invariant of the list, not the recorded one")
     def test_the_invariant_told_is_the_recorded_one(self):
         path, _ = self.finding(invariant="honest_reply")
         done = run("replay", path)
@@ -70,12 +71,13 @@ class Replay(Case):
                 self.assert_code(done, 1)
                 self.assertIn(", as recorded", done.out.splitlines()[-1])
                 self.assertNotIn("not reached", done.out)
-                if os.path.basename(path).removesuffix(".replay") not in LONG_STORIES:
+                if os.path.basename(path).rsplit("-", 1)[0] not in LONG_STORIES:
                     self.assertLess(len(done.out.splitlines()), 100)
 
     def test_findings_of_explore_have_files_too(self):
         out = self.path("out")
-        done = run("explore", "payment-single", "--faults", 1, "--set", "payment.key=fresh", "--set", "payment.persist=effect_first", "--out", out, "--json")
+        done = run("explore", "payment-single", "--faults", 1, "--set", "payment.key=fresh", "--set", "payment.persist=effect_first",
+                   "--out", out, "--json")
         self.assert_code(done, 1)
         for line in done.objects()[:-1]:
             with open(line["replay"], encoding="utf-8") as file:
@@ -108,7 +110,11 @@ class Replay(Case):
         self.assertTrue(done.out.splitlines()[-1].startswith("holds; digest "))
 
     def test_the_line_that_replays_a_finding_does(self):
-        for words in (("payment.on_unknown-fail",), ("payment-single", "--set", "payment.on_unknown=fail", "--set", "payment.key=fresh"), ("payment-single", "--gateway", "mute", "--set", "payment.no_key_gateway=retry_anyway")):
+        for words in (
+            ("payment.on_unknown-fail",),
+            ("payment-single", "--set", "payment.on_unknown=fail", "--set", "payment.key=fresh"),
+            ("payment-single", "--gateway", "mute", "--set", "payment.no_key_gateway=retry_anyway"),
+        ):
             done = run("run", *words, "--seeds", 2000)
             line = re.search(r"^  replay +oncesim (replay .*)$", done.out, re.M).group(1)
             self.assert_code(run(*line.split()), 1)
@@ -122,14 +128,19 @@ class Replay(Case):
         violates = next(i for i, line in enumerate(lines, 1) if line.startswith("violates: "))
         point = lines[number - 1].split(": ")[2].split(",")[0]
         answer = lines[number - 1].split(": ")[1]
-        for old, new, line, message in ((f": {point},", ": busss,", number, 'unknown fault point "busss"; did you mean "bus"?'),
-                                        (f"fault: {answer}:", "fault: explodes:", number, "this fault point has no such answer"),
-                                        (lines[number - 1], "fault: lost", number, "a fault reads"),
-                                        (lines[number - 1], "fault: lost: bus, x", number, "a fault needs four fields"),
-                                        ("violates: at_most_one_charge", "violates: at_most_one_chrge", violates, 'unknown invariant "at_most_one_chrge"; did you mean "at_most_one_charge"?'),
-                                        ("digest: ", "digest: xyz", violates + 1, "16 hexadecimal digits"), ("scenario-hash: ", "scenario-hash: 0", 4, "16 hexadecimal digits"),
-                                        ("scenario: ", "scenery: ", 2, 'unknown key "scenery"'), ("oncesim replay 1", "oncesim replay 2", 1, "version 1 is"), ("oncesim replay 1", "hello", 1, "the first line"),
-                                        (lines[number - 1], "fault", number, '"key: value" is expected')):
+        for old, new, line, message in (
+            (f": {point},", ": busss,", number, 'unknown fault point "busss"; did you mean "bus"?'),
+            (f"fault: {answer}:", "fault: explodes:", number, "this fault point has no such answer"),
+            (lines[number - 1], "fault: lost", number, "a fault reads"),
+            (lines[number - 1], "fault: lost: bus, x", number, "a fault needs four fields"),
+            (lines[number - 1], "fault", number, '"key: value" is expected'),
+            ("violates: at_most", "violates: at_moost", violates, 'unknown invariant "at_moost_one_charge"; did you mean "at_most_one_charge"?'),
+            ("digest: ", "digest: xyz", violates + 1, "16 hexadecimal digits"),
+            ("scenario-hash: ", "scenario-hash: 0", 4, "16 hexadecimal digits"),
+            ("scenario: ", "scenery: ", 2, 'unknown key "scenery"'),
+            ("oncesim replay 1", "oncesim replay 2", 1, "version 1 is"),
+            ("oncesim replay 1", "hello", 1, "the first line"),
+        ):
             path = self.edited(text, old, new)
             for words in (("replay", path), ("shrink", path), ("run", path)):
                 with self.subTest(words=words, new=new):
@@ -140,9 +151,11 @@ class Replay(Case):
 
     def test_a_wrong_choice_or_scenario_is_told(self):
         _, text = self.finding()
-        for old, new, message in (("violates: ", "set: payment.kye=fresh\nviolates: ", 'unknown axis "payment.kye"; did you mean "payment.key"?'),
-                                  ("violates: ", "gateway: plan\nviolates: ", 'unknown gateway profile "plan"; did you mean "plain"?')):
-            done = run("replay", self.edited(text, old, new))
+        for line, message in (
+            ("set: payment.kye=fresh", 'unknown axis "payment.kye"; did you mean "payment.key"?'),
+            ("gateway: plan", 'unknown gateway profile "plan"; did you mean "plain"?'),
+        ):
+            done = run("replay", self.edited(text, "violates: ", f"{line}\nviolates: "))
             self.assert_code(done, 4)
             self.assertIn(message, done.err)
         gone = re.sub(r"(?m)^(scenario|file): .*$", r"\1: no-such-scenario", text)
@@ -151,8 +164,14 @@ class Replay(Case):
         self.assertIn("no-such-scenario", done.err)
 
     def test_files_that_are_no_replay(self):
-        for data, message in ((b"", "the file is empty"), (b"# words\n", "the file is empty"), (b"oncesim replay 1\n", 'the line "scenario: '), (b"oncesim replay 1\nscenario: payment\n", 'the line "violates: '),
-                              (b"oncesim replay 1\nscenario: \xff\n", "not a text in UTF-8"), (b"oncesim replay 1\n\0\n", "not a text in UTF-8")):
+        for data, message in (
+            (b"", "the file is empty"),
+            (b"# words\n", "the file is empty"),
+            (b"oncesim replay 1\n", 'the line "scenario: '),
+            (b"oncesim replay 1\nscenario: payment\n", 'the line "violates: '),
+            (b"oncesim replay 1\nscenario: \xff\n", "not a text in UTF-8"),
+            (b"oncesim replay 1\n\0\n", "not a text in UTF-8"),
+        ):
             done = run("replay", self.write("bad.replay", data))
             self.assert_code(done, 4)
             self.assertIn(message, done.err)

@@ -97,9 +97,9 @@ static void enter(struct tally *tally, enum verdict verdict) {
 static uint64_t damaged(const struct tally *tally) { return tally->count[LOST] + tally->count[PHANTOM] + tally->count[CORRUPT]; }
 
 static void print_tally(const char *what, const struct storage *storage, const struct tally *tally) {
-  print_message("%-14s %4d  %-28s %6d runs: before %d, after %d, lost %d, phantom %d, corrupt %d\n", storage_mode_name(storage->mode), storage->page_size, what,
-                (int)tally->runs, (int)tally->count[INTACT_BEFORE], (int)tally->count[INTACT_AFTER], (int)tally->count[LOST], (int)tally->count[PHANTOM],
-                (int)tally->count[CORRUPT]);
+  print_message("%-14s %4d  %-28s %6d runs: before %d, after %d, lost %d, phantom %d, corrupt %d\n", storage_mode_name(storage->mode),
+                storage->page_size, what, (int)tally->runs, (int)tally->count[INTACT_BEFORE], (int)tally->count[INTACT_AFTER],
+                (int)tally->count[LOST], (int)tally->count[PHANTOM], (int)tally->count[CORRUPT]);
 }
 
 /* The fates of unsynced writes that are tried at each position: lost, kept, and several ways of being torn. */
@@ -126,9 +126,10 @@ static struct tally lose_power_everywhere(struct storage *storage) {
 static const enum storage_mode sound_modes[] = {STORAGE_DELETE_EXTRA, STORAGE_WAL_FULL};
 static const int page_sizes[] = {512, 4096};
 
-#define FOR_SOUND_MODES(storage) \
-  for (int which_mode = 0; which_mode < 4; which_mode++) \
-    for (bool opened = (storage_open((storage), sound_modes[which_mode / 2], page_sizes[which_mode % 2], 1), true); opened; opened = (storage_close(storage), false))
+#define FOR_SOUND_MODES(storage)                                                                                            \
+  for (int which_mode = 0; which_mode < 4; which_mode++)                                                                    \
+    for (bool opened = (storage_open((storage), sound_modes[which_mode / 2], page_sizes[which_mode % 2], 1), true); opened; \
+         opened = (storage_close(storage), false))
 
 static void power_lost_at_any_operation_leaves_the_state_before_or_after(void **state) {
   (void)state;
@@ -316,7 +317,8 @@ static void a_log_is_checkpointed_into_the_database_within_the_history(void **st
   storage_begin_run(&storage, 1);
   for (int c = 0; c < COMMITS; c++) assert_int_equal(transact(&storage, c), SQLITE_OK);
   /* Otherwise no crash above was inside a checkpoint. */
-  assert_memory_not_equal(storage.disk.file[SIM_FILE_DATABASE].bytes, storage.image.bytes[SIM_FILE_DATABASE], storage.image.size[SIM_FILE_DATABASE]);
+  assert_memory_not_equal(storage.disk.file[SIM_FILE_DATABASE].bytes, storage.image.bytes[SIM_FILE_DATABASE],
+                          storage.image.size[SIM_FILE_DATABASE]);
   storage_close(&storage);
 }
 
@@ -401,7 +403,8 @@ static uint64_t count_unsound_when_carried_on(struct storage *storage, uint64_t 
     if (!sqlite3_get_autocommit(storage->connection[0].db)) storage_step(storage->connection[0].rollback);
     shim = (struct shim){.disk = &storage->disk, .strike = SHIM_POWER_LOSS, .at = 1 + support_below(&dice, 60)};
     for (; number < COMMITS && !shim.struck; number++) {
-      if (transact(storage, number) != SQLITE_OK && !sqlite3_get_autocommit(storage->connection[0].db)) storage_step(storage->connection[0].rollback);
+      if (transact(storage, number) != SQLITE_OK && !sqlite3_get_autocommit(storage->connection[0].db))
+        storage_step(storage->connection[0].rollback);
     }
     storage_power_loss(storage, SIM_FATE_TORN, support_random(&dice), false);
     unsound += !storage_is_sound(storage, 0);

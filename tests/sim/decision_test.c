@@ -262,7 +262,8 @@ static void count_answers(const struct sim_point *point, uint32_t *count_out) {
 static void assert_about(uint32_t count, uint32_t numerator, uint32_t denominator) {
   int64_t expected = (int64_t)FREQUENCY_ASKS * numerator / denominator;
   int64_t away = (int64_t)count - expected;
-  if (away * away > 36 * expected + 36) fail_msg("%" PRIu32 " of %d is not about %" PRIu32 "/%" PRIu32, count, FREQUENCY_ASKS, numerator, denominator);
+  if (away * away > 36 * expected + 36)
+    fail_msg("%" PRIu32 " of %d is not about %" PRIu32 "/%" PRIu32, count, FREQUENCY_ASKS, numerator, denominator);
 }
 
 static void a_seed_answers_as_often_as_the_odds_say(void **state) {
@@ -367,7 +368,7 @@ static void swarm_makes_points_dead_in_some_seeds_and_livelier_in_others(void **
     /* What the environment does is no fault and is not redrawn. */
     assert_int_equal(decisions->threshold[journal->index][1], UINT32_MAX / 10);
   }
-  assert_in_range(dead, SEEDS / 4, SEEDS / 2);     /* three of eight, and a few by chance */
+  assert_in_range(dead, SEEDS / 4, SEEDS / 2);    /* three of eight, and a few by chance */
   assert_in_range(lively, SEEDS / 16, SEEDS / 3); /* one of eight at three times the odds, a part of those at twice */
 }
 

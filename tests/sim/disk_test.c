@@ -20,7 +20,9 @@ static int disk_teardown(void **state) {
   return 0;
 }
 
-static int write_at(enum sim_file_kind kind, const char *text, size_t offset) { return sim_disk_write(&disk, kind, ME, text, strlen(text), offset); }
+static int write_at(enum sim_file_kind kind, const char *text, size_t offset) {
+  return sim_disk_write(&disk, kind, ME, text, strlen(text), offset);
+}
 
 static void assert_holds(enum sim_file_kind kind, const char *text) {
   assert_true(disk.file[kind].exists);
@@ -257,7 +259,7 @@ static void a_journal_made_again_is_a_new_inode_old_or_new_but_never_a_mix(void 
   for (uint64_t die = 0; die < 200; die++) {
     remake(letters, SIM_FATE_TORN, die, false);
     if (strcmp(letters, "oooo") == 0) old++;
-    else if (strcmp(letters, "nn") == 0) new++;
+    else if (strcmp(letters, "nn") == 0) new ++;
     else fail_msg("a mix of two inodes: %s", letters);
   }
   assert_true(old > 20 && new > 20);
@@ -369,10 +371,10 @@ static void a_fuse_blows_at_its_place_and_takes_the_power_with_it(void **state) 
   (void)state;
   static const struct {
     enum sim_fuse fuse;
-    int blows_at; /* which of the steps below, from 0 */
+    int blows_at;                   /* which of the steps below, from 0 */
     const char *journal, *database; /* after a power loss that loses what was unsynced; NULL: no such file */
   } places[] = {
-      {SIM_FUSE_JOURNAL_WRITTEN, 0, NULL, "aa"}, {SIM_FUSE_JOURNAL_SYNCED, 0, "jj", "aa"},  {SIM_FUSE_DATABASE_WRITTEN, 1, "jj", "aa"},
+      {SIM_FUSE_JOURNAL_WRITTEN, 0, NULL, "aa"}, {SIM_FUSE_JOURNAL_SYNCED, 0, "jj", "aa"}, {SIM_FUSE_DATABASE_WRITTEN, 1, "jj", "aa"},
       {SIM_FUSE_DATABASE_SYNCED, 1, "jj", "XX"}, {SIM_FUSE_JOURNAL_GONE, 2, NULL, "XX"},
   };
   for (size_t p = 0; p < sizeof places / sizeof places[0]; p++) {
@@ -432,7 +434,7 @@ static void many_readers_or_one_writer(void **state) {
   assert_int_equal(sim_disk_lock(&disk, ME, SQLITE_LOCK_RESERVED), SQLITE_OK);
   assert_true(sim_disk_reserved(&disk));
   assert_int_equal(sim_disk_lock(&disk, OTHER, SQLITE_LOCK_RESERVED), SQLITE_BUSY);
-  assert_int_equal(sim_disk_lock(&disk, THIRD, SQLITE_LOCK_SHARED), SQLITE_OK); /* a reserved lock lets readers in */
+  assert_int_equal(sim_disk_lock(&disk, THIRD, SQLITE_LOCK_SHARED), SQLITE_OK);   /* a reserved lock lets readers in */
   assert_int_equal(sim_disk_lock(&disk, ME, SQLITE_LOCK_EXCLUSIVE), SQLITE_BUSY); /* readers are there: pending now */
   sim_disk_unlock(&disk, THIRD, SQLITE_LOCK_NONE);
   assert_int_equal(sim_disk_lock(&disk, THIRD, SQLITE_LOCK_SHARED), SQLITE_BUSY); /* and no new ones come in */

@@ -268,11 +268,14 @@ static int64_t sql_sum(void) {
   sqlite3_stmt *statement = NULL;
   int64_t sum = -1;
   if (sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) == SQLITE_OK &&
-      sqlite3_exec(db, "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT UNIQUE); CREATE INDEX i ON t(b, a);"
-                       "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 200) INSERT INTO t SELECT x, 'row ' || x FROM n;",
-                   NULL, NULL, NULL) == SQLITE_OK &&
-      sqlite3_prepare_v2(db, "SELECT sum(p.a) FROM t p JOIN t q ON p.b = q.b WHERE p.a IN (SELECT a FROM t WHERE b LIKE 'row%') GROUP BY 1 = 1 ORDER BY 1", -1,
-                         &statement, NULL) == SQLITE_OK &&
+      sqlite3_exec(
+          db,
+          "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT UNIQUE); CREATE INDEX i ON t(b, a);"
+          "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 200) INSERT INTO t SELECT x, 'row ' || x FROM n;",
+          NULL, NULL, NULL) == SQLITE_OK &&
+      sqlite3_prepare_v2(
+          db, "SELECT sum(p.a) FROM t p JOIN t q ON p.b = q.b WHERE p.a IN (SELECT a FROM t WHERE b LIKE 'row%') GROUP BY 1 = 1 ORDER BY 1",
+          -1, &statement, NULL) == SQLITE_OK &&
       sqlite3_step(statement) == SQLITE_ROW) {
     sum = sqlite3_column_int64(statement, 0);
   }

@@ -18,14 +18,16 @@ static const struct variant {
   enum sim_durability durability;
   int job_count;
   int64_t job_gap_ns;
-  bool restores; /* a crash may set the database back */
+  bool restores;   /* a crash may set the database back */
+  uint32_t wilder; /* by how much faults are likelier than usual */
 } variants[] = {
-    {"one instance each", 1, 1, SIM_DURABILITY_FULL, 3, SIM_SECOND, false},
-    {"two pongs", 1, 2, SIM_DURABILITY_FULL, 3, 0, false},
-    {"two pings and pongs", 2, 2, SIM_DURABILITY_FULL, 4, 0, false},
-    {"restores", 1, 1, SIM_DURABILITY_FULL, 3, 40 * SIM_MINUTE, true},
-    {"relaxed log", 1, 2, SIM_DURABILITY_RELAXED, 3, SIM_SECOND, false},
-    {"rollback journal at FULL", 1, 1, SIM_DURABILITY_DELETE_FULL, 3, SIM_SECOND, false},
+    {"one instance each", 1, 1, SIM_DURABILITY_FULL, 3, SIM_SECOND, false, 1},
+    {"two pongs", 1, 2, SIM_DURABILITY_FULL, 3, 0, false, 1},
+    {"two pings and pongs", 2, 2, SIM_DURABILITY_FULL, 4, 0, false, 1},
+    {"restores", 1, 1, SIM_DURABILITY_FULL, 3, 40 * SIM_MINUTE, true, 1},
+    {"relaxed log", 1, 2, SIM_DURABILITY_RELAXED, 3, SIM_SECOND, false, 1},
+    {"wild", 2, 2, SIM_DURABILITY_FULL, 5, 0, true, 3},
+    {"rollback journal at FULL", 1, 1, SIM_DURABILITY_DELETE_FULL, 3, SIM_SECOND, false, 1},
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0], SEEDS = 1000 };
 
@@ -38,6 +40,10 @@ static void vary(const struct variant *variant) {
   toy.job_count = variant->job_count;
   toy.job_gap_ns = variant->job_gap_ns;
   const struct sim_point *restart = sim_world_point(toy.world, "restart");
+  for (size_t p = 0; p < fault_catalogue()->count; p++) {
+    if (fault_catalogue()->point[p].class != SIM_POINT_FAULT) continue;
+    for (size_t a = 1; a < SIM_ANSWERS_MAX; a++) toy.plan.odds[p][a].numerator *= variant->wilder;
+  }
   if (variant->restores) toy.plan.odds[restart->index][restart->answer_count - 1] = (struct sim_odds){1, 5};
 }
 
@@ -80,7 +86,8 @@ static struct remains remains_of_run(void) {
 }
 
 static bool same(const struct remains *a, const struct remains *b, bool digest_too) {
-  return a->history == b->history && a->violated == b->violated && a->rows == b->rows && a->end == b->end && (!digest_too || a->digest == b->digest);
+  return a->history == b->history && a->violated == b->violated && a->rows == b->rows && a->end == b->end &&
+         (!digest_too || a->digest == b->digest);
 }
 
 static struct remains run_seed(uint64_t seed) {
@@ -127,7 +134,8 @@ static void a_seeds_fault_list_replays_to_the_seeds_digest(void **state) {
       if (fired[p][a] == 0) fail_msg("no seed answered %s with %s", point->name.text, point->answer[a].text);
     }
   }
-  print_message("%d runs, %.1f faults each, %.2f %% of decisions repeated an address\n", VARIANTS * SEEDS, (double)faults / (VARIANTS * SEEDS),
+  print_message("%d runs, %.1f faults each, %.2f %% of decisions repeated an address\n", VARIANTS * SEEDS,
+                (double)faults / (VARIANTS * SEEDS),
                 100.0 * (double)sim_world_decisions(toy.world)->repeated_total / (double)sim_world_decisions(toy.world)->decisions_total);
 }
 
@@ -165,7 +173,8 @@ static void seeds_give_the_same_runs_forwards_and_backwards(void **state) {
     for (size_t v = VARIANTS; v > 0; v--) {
       vary(&variants[v - 1]);
       struct remains backwards = run_seed(seed - 1);
-      if (!same(&backwards, &forwards[(v - 1) * ORDER_SEEDS + seed - 1], true)) fail_msg("%s, seed %" PRIu64 " depends on what ran before", variants[v - 1].name, seed - 1);
+      if (!same(&backwards, &forwards[(v - 1) * ORDER_SEEDS + seed - 1], true))
+        fail_msg("%s, seed %" PRIu64 " depends on what ran before", variants[v - 1].name, seed - 1);
     }
   }
   assert_true(distinct > VARIANTS * ORDER_SEEDS * 3 / 4);
@@ -200,6 +209,8 @@ static void a_second_world_gives_the_same_runs_as_the_first(void **state) {
   }
 }
 
+/* By list and not by seed: a connection opened anew rolls a hot journal back before it can be told synchronous=EXTRA, the
+   deletion of that journal is unsynced, and so a gap after it offers a power loss that the kept connection does not. */
 static void connections_reopened_at_each_crash_read_the_same_as_those_that_were_kept(void **state) {
   (void)state;
   uint64_t crashes = sim_world_counters(toy.world)->crashes;
@@ -209,10 +220,10 @@ static void connections_reopened_at_each_crash_read_the_same_as_those_that_were_
       struct remains kept = run_seed(seed);
       size_t count = keep_faults();
       toy.setup.reopen_at_crash = true;
-      struct remains reopened = run_seed(seed);
+      struct remains reopened = run_list(count);
       if (!same(&kept, &reopened, false)) fail_msg("%s, seed %" PRIu64 " differs when reopened", variants[v].name, seed);
-      struct remains replayed = run_list(count);
-      assert_true(same(&replayed, &reopened, true));
+      struct remains again = run_list(count);
+      assert_true(same(&again, &reopened, true));
     }
   }
   assert_true(sim_world_counters(toy.world)->crashes > crashes + 1000);

@@ -11,16 +11,33 @@ enum { CLIENT, STORE, SERVICE_COUNT };
 enum { KIND_DO, KIND_LOOK, KIND_COUNT };
 static const char *const kinds[KIND_COUNT] = {"Do", "Look"};
 
-static const char schema[] = "CREATE TABLE things(id TEXT PRIMARY KEY, n INTEGER, note TEXT);"
-                             "CREATE TABLE numbers(k INTEGER PRIMARY KEY, v INTEGER);"
-                             "CREATE TABLE scratch(x INTEGER);";
+static const char schema[] =
+    "CREATE TABLE things(id TEXT PRIMARY KEY, n INTEGER, note TEXT);"
+    "CREATE TABLE numbers(k INTEGER PRIMARY KEY, v INTEGER);"
+    "CREATE TABLE scratch(x INTEGER);";
 static const char *const tables[] = {"things", "numbers"}; /* scratch is nobody's business */
 enum { THINGS, NUMBERS };
 
 enum {
-  INSERT, INSERT_IGNORE, INSERT_REPLACE, UPSERT, UPDATE_ONE, UPDATE_ALL, RENAME, SET_NULL, DELETE_ONE, DELETE_SOME, INSERT_MANY, SCRATCH,
-  NUMBER_REPLACE, NUMBER_UPDATE, NUMBER_DELETE, WAYS, /* what random transactions are made of, up to here */
-  SUM_THINGS = WAYS, SUM_NUMBERS, STATEMENT_COUNT,
+  INSERT,
+  INSERT_IGNORE,
+  INSERT_REPLACE,
+  UPSERT,
+  UPDATE_ONE,
+  UPDATE_ALL,
+  RENAME,
+  SET_NULL,
+  DELETE_ONE,
+  DELETE_SOME,
+  INSERT_MANY,
+  SCRATCH,
+  NUMBER_REPLACE,
+  NUMBER_UPDATE,
+  NUMBER_DELETE,
+  WAYS, /* what random transactions are made of, up to here */
+  SUM_THINGS = WAYS,
+  SUM_NUMBERS,
+  STATEMENT_COUNT,
 };
 static const char *const statements[STATEMENT_COUNT] = {
     [INSERT] = "INSERT INTO things VALUES(?1, ?2, 'new')",
@@ -81,7 +98,13 @@ static void client_handle(struct sim_node *node, const struct sim_message *messa
 
 static const struct sim_service services[SERVICE_COUNT] = {
     [CLIENT] = {.name = "client", .outside = true, .handle = client_handle},
-    [STORE] = {.name = "store", .actor = true, .schema = schema, .table = tables, .table_count = 2, .statement = statements, .statement_count = STATEMENT_COUNT,
+    [STORE] = {.name = "store",
+               .actor = true,
+               .schema = schema,
+               .table = tables,
+               .table_count = 2,
+               .statement = statements,
+               .statement_count = STATEMENT_COUNT,
                .handle = store_handle},
 };
 
@@ -101,8 +124,16 @@ static int64_t next_ns;
 
 static int sql_setup(void **state) {
   (void)state;
-  setup = (struct sim_setup){.scenario = "sql", .scenario_seed = 1, .instance_count = {1, 1}, .lease_ns = SIM_SECOND, .request_lifetime_ns = SIM_MINUTE, .retry_window_ns = SIM_HOUR,
-                             .dedup_retention_ns = SIM_DAY, .faults_until_ns = SIM_DAY, .resolve_within_ns = 90 * SIM_DAY, .observer = &observer};
+  setup = (struct sim_setup){.scenario = "sql",
+                             .scenario_seed = 1,
+                             .instance_count = {1, 1},
+                             .lease_ns = SIM_SECOND,
+                             .request_lifetime_ns = SIM_MINUTE,
+                             .retry_window_ns = SIM_HOUR,
+                             .dedup_retention_ns = SIM_DAY,
+                             .faults_until_ns = SIM_DAY,
+                             .resolve_within_ns = 90 * SIM_DAY,
+                             .observer = &observer};
   plan = (struct sim_plan){0};
   if (world == NULL) world = sim_world_create(fault_catalogue(), services, SERVICE_COUNT, kinds, KIND_COUNT);
   return 0;

@@ -65,7 +65,9 @@ static void make_image(struct storage *storage) {
   snprintf(pragma, sizeof pragma, "PRAGMA page_size=%d", storage->page_size);
   execute(db, pragma);
   execute(db, modes[storage->mode].journal);
-  execute(db, "CREATE TABLE t(k INTEGER PRIMARY KEY, v TEXT); CREATE TABLE state(id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO state VALUES(1, 0)");
+  execute(
+      db,
+      "CREATE TABLE t(k INTEGER PRIMARY KEY, v TEXT); CREATE TABLE state(id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO state VALUES(1, 0)");
   if (storage_is_wal(storage)) {
     execute(db, "CREATE TABLE settled(n INTEGER)");
     execute(db, "PRAGMA wal_checkpoint(TRUNCATE)");
@@ -103,7 +105,8 @@ void storage_close(struct storage *storage) {
 
 /* Leave no statement half-stepped and no transaction open. */
 static void quiesce(struct storage_connection *connection) {
-  for (sqlite3_stmt *each = sqlite3_next_stmt(connection->db, NULL); each != NULL; each = sqlite3_next_stmt(connection->db, each)) sqlite3_reset(each);
+  for (sqlite3_stmt *each = sqlite3_next_stmt(connection->db, NULL); each != NULL; each = sqlite3_next_stmt(connection->db, each))
+    sqlite3_reset(each);
   if (!sqlite3_get_autocommit(connection->db)) storage_step(connection->rollback);
 }
 

@@ -26,7 +26,8 @@ static void log_line(struct sim_node *node, const char *what, const char *about)
   if (toy->line_count == TOY_LOG_MAX) return;
   struct toy_line *line = &toy->line[toy->line_count++];
   line->time_ns = sim_world_now(toy->world);
-  snprintf(line->text, sizeof line->text, "%s.%" PRIu32 " %s%s%s", sim_node_name(node), sim_node_life(node), what, about[0] ? " " : "", about);
+  snprintf(line->text, sizeof line->text, "%s.%" PRIu32 " %s%s%s", sim_node_name(node), sim_node_life(node), what, about[0] ? " " : "",
+           about);
 }
 
 static void must(struct sim_node *node, bool good, const char *what) {
@@ -41,8 +42,9 @@ static struct sim_message message_of(enum toy_kind kind, int64_t number, uint32_
 
 /* ---- ping ---- */
 
-static const char ping_schema[] = "CREATE TABLE jobs(id TEXT PRIMARY KEY, number INTEGER NOT NULL, state INTEGER NOT NULL);"
-                                  "CREATE TABLE notes(id TEXT NOT NULL, attempt INTEGER NOT NULL, PRIMARY KEY(id, attempt));";
+static const char ping_schema[] =
+    "CREATE TABLE jobs(id TEXT PRIMARY KEY, number INTEGER NOT NULL, state INTEGER NOT NULL);"
+    "CREATE TABLE notes(id TEXT NOT NULL, attempt INTEGER NOT NULL, PRIMARY KEY(id, attempt));";
 static const char *const ping_table[] = {"jobs", "notes"};
 enum { JOB_INSERT, JOB_STATE, JOB_MOVE, JOB_OPEN, NOTE_INSERT, PING_STATEMENT_COUNT };
 static const char *const ping_statement[PING_STATEMENT_COUNT] = {
@@ -147,7 +149,8 @@ static void ping_handle(struct sim_node *node, const struct sim_message *message
   if (message->kind == TOY_GO) ping_go(node, message);
   if (message->kind == TOY_NOTE) ping_note(node, message);
   if (message->kind == TOY_RETRY) go_on(node, message->subject, message->attempt, stored_state(node, &message->id));
-  if (message->kind == TOY_PONG_SENT && move(node, &message->id, TOY_STORED, TOY_PONGED, "job ponged")) ask_oracle(node, message->subject, message->attempt);
+  if (message->kind == TOY_PONG_SENT && move(node, &message->id, TOY_STORED, TOY_PONGED, "job ponged"))
+    ask_oracle(node, message->subject, message->attempt);
   log_line(node, "end of", message->id.text);
 }
 
@@ -189,7 +192,8 @@ static void oracle_handle(struct sim_node *node, const struct sim_message *messa
   struct toy *toy = toy_of(node);
   struct sim_world *world = toy->world;
   const struct sim_point *point = sim_world_point(world, "gateway.look_up");
-  struct sim_subject subject = {.what = sim_world_kind(world, message->kind), .id = &message->id, .attempt = message->attempt, .step = "asked"};
+  struct sim_subject subject = {
+      .what = sim_world_kind(world, message->kind), .id = &message->id, .attempt = message->attempt, .step = "asked"};
   log_line(node, "asked", message->id.text);
   struct sim_message answer = message_of(TOY_TOLD, message->subject, message->attempt);
   answer.value[0] = sim_decide(sim_world_decisions(world), point, &subject, sim_point_all(point)) == 0;
@@ -229,9 +233,22 @@ static void driver_handle(struct sim_node *node, const struct sim_message *messa
 
 static const struct sim_service services[TOY_SERVICE_COUNT] = {
     [TOY_DRIVER] = {.name = "driver", .outside = true, .handle = driver_handle},
-    [TOY_PING] = {.name = "ping", .actor = true, .schema = ping_schema, .table = ping_table, .table_count = 2, .statement = ping_statement,
-                  .statement_count = PING_STATEMENT_COUNT, .start = ping_start, .handle = ping_handle},
-    [TOY_PONG] = {.name = "pong", .schema = pong_schema, .table = pong_table, .table_count = 1, .statement = pong_statement, .statement_count = 1, .handle = pong_handle},
+    [TOY_PING] = {.name = "ping",
+                  .actor = true,
+                  .schema = ping_schema,
+                  .table = ping_table,
+                  .table_count = 2,
+                  .statement = ping_statement,
+                  .statement_count = PING_STATEMENT_COUNT,
+                  .start = ping_start,
+                  .handle = ping_handle},
+    [TOY_PONG] = {.name = "pong",
+                  .schema = pong_schema,
+                  .table = pong_table,
+                  .table_count = 1,
+                  .statement = pong_statement,
+                  .statement_count = 1,
+                  .handle = pong_handle},
     [TOY_ORACLE] = {.name = "oracle", .outside = true, .handle = oracle_handle},
 };
 
@@ -286,7 +303,8 @@ static bool mirror_is_true(const struct toy *toy, size_t service, size_t table) 
   for (size_t i = 0; i < count; i++) {
     const struct sim_row *row = sim_durable_row(toy->world, service, table, i);
     bool found = false;
-    for (size_t m = 0; m < count; m++) found = found || (toy->mirror[service][table][m].rowid == row->rowid && toy->mirror[service][table][m].hash == row->hash);
+    for (size_t m = 0; m < count; m++)
+      found = found || (toy->mirror[service][table][m].rowid == row->rowid && toy->mirror[service][table][m].hash == row->hash);
     if (!found) return false;
   }
   return true;
@@ -306,7 +324,13 @@ static void on_judge(struct sim_world *world) {
 }
 
 static const struct sim_observer observer = {
-    .row = on_row, .leaves = on_leaves, .answered = on_answered, .delivered = on_delivered, .crashed = on_crashed, .recovered = on_recovered, .judge = on_judge,
+    .row = on_row,
+    .leaves = on_leaves,
+    .answered = on_answered,
+    .delivered = on_delivered,
+    .crashed = on_crashed,
+    .recovered = on_recovered,
+    .judge = on_judge,
 };
 
 /* ---- running ---- */

@@ -44,10 +44,10 @@ struct toy {
   struct sim_setup setup;
   struct sim_plan plan;
   int job_count;
-  int64_t job_gap_ns; /* between the driver's first messages */
-  int64_t start_takes_ns;   /* how long a restarted ping is busy before it takes messages */
+  int64_t job_gap_ns;     /* between the driver's first messages */
+  int64_t start_takes_ns; /* how long a restarted ping is busy before it takes messages */
   bool telling;
-  bool reopen_first;        /* close and open every connection before the first event */
+  bool reopen_first; /* close and open every connection before the first event */
 
   /* What a run left behind. */
   enum sim_end end;

@@ -81,7 +81,7 @@ static void a_crash_runs_no_more_of_the_handler_and_keeps_what_was_committed(voi
   assert_int_equal(toy_count(&toy, "ping/1.1 stored job:1"), 0); /* the line after the commit */
   assert_int_equal(toy_count(&toy, "ping/1.1 crashes"), 1);
   assert_int_equal(toy_count(&toy, "ping/1.2 stored job:1"), 0); /* the row was there */
-  assert_int_equal(toy.starts, 2); /* each finds no memory, or the toy is broken */
+  assert_int_equal(toy.starts, 2);                               /* each finds no memory, or the toy is broken */
   assert_int_equal(toy.recoveries, 1);
   assert_int_equal(after("ping/1.2 starts"), MS + 5 * SIM_SECOND);
 }
@@ -142,7 +142,8 @@ static void messages_wait_until_a_restarted_node_has_started(void **state) {
 
 static void no_fault_touches_an_outsider(void **state) {
   (void)state;
-  static const char *const words[] = {"crash: gap, driver life 1, Again job:1 try 1, received", "crash: gap, oracle life 1, Ask job:1 try 1, received"};
+  static const char *const words[] = {"crash: gap, driver life 1, Again job:1 try 1, received",
+                                      "crash: gap, oracle life 1, Ask job:1 try 1, received"};
   assert_null(toy_run_words(&toy, words, 2));
   assert_false(toy.list[0].reached || toy.list[1].reached);
 }
@@ -340,7 +341,8 @@ static void an_overtaken_transaction_makes_the_other_instance_wait(void **state)
   uint64_t busy = sim_world_counters(toy.world)->busy;
   RUN("next: route, ping/1 life 1, Ping job:2 try 1, route");
   assert_int_equal(sim_world_counters(toy.world)->busy, busy);
-  RUN("next: route, ping/1 life 1, Ping job:2 try 1, route", "overtaken: transaction, pong/1 life 1, Ping job:1 try 1, inside a transaction");
+  RUN("next: route, ping/1 life 1, Ping job:2 try 1, route",
+      "overtaken: transaction, pong/1 life 1, Ping job:1 try 1, inside a transaction");
   assert_true(sim_world_counters(toy.world)->busy > busy);
   assert_true(after("pong/2.1 sent Pong job:2") > 2 * MS);
   assert_int_equal(after("pong/1.1 sent Pong job:1"), 2 * MS);
@@ -351,7 +353,7 @@ static void an_actor_handles_one_message_of_a_subject_at_a_time(void **state) {
   toy.job_count = 2;
   /* The copy of Go waits while the first one yields; job 2 does not. */
   toy.job_gap_ns = 0;
-  RUN("doubled: bus, driver life 1, Go job:1 try 1, on its way", "yield: gap, ping/1 life 1, Go job:1 try 1, received");
+  RUN("doubled: bus, driver life 1, Go job:1 try 1, on its way", "yield: gap, ping/1 life 1, Go job:1 try 1, job stored");
   int second = -1;
   for (size_t i = 0; i < toy.line_count && second < 0; i++) {
     if (strcmp(toy.line[i].text, "ping/1.1 Go job:1") == 0 && (int)i > toy_place(&toy, "ping/1.1 Go job:1")) second = (int)i;
@@ -384,11 +386,14 @@ static void a_commit_survives_the_power_loss_after_it_unless_durability_is_relax
 static void a_failed_commit_is_told_to_the_handler_and_settled_at_the_restart(void **state) {
   (void)state;
   uint64_t errors = sim_world_counters(toy.world)->commit_errors;
-  for (int delete = 0; delete < 2; delete++) {
+  for (int delete = 0; delete < 2; delete ++) {
     const char *words[2] = {"io_error: commit" STORED, "delete: disk.journal, -, -, journal"};
     run_to_the_end(words, delete ? 2 : 1);
     assert_int_equal(toy_count(&toy, "ping/1.1 commit failed job:1"), 1);
     assert_int_equal(toy.crashes, 1); /* a failed sync is a crash */
+    /* In a log the frames were written, and the next recovery finds them; a journal is rolled back. */
+    assert_int_equal(toy_count(&toy, "ping/1.2 stored job:1"), delete ? 1 : 0);
+    assert_int_equal(toy.settled_rows, delete ? 0 : 1);
     words[0] = "disk_full: commit" STORED;
     run_to_the_end(words, delete ? 2 : 1);
     assert_int_equal(toy_count(&toy, "ping/1.1 commit failed job:1"), 1);
@@ -422,6 +427,21 @@ static void power_lost_inside_a_commit_leaves_the_row_or_not_and_never_breaks_a_
     }
   }
   assert_true(there > 10 && there < runs - 10);
+}
+
+static void power_may_go_at_a_gap_where_something_is_unsynced_or_others_would_die(void **state) {
+  (void)state;
+  static const char *const words[] = {"power_lost: gap, pong/1 life 1, Ping job:1 try 1, ping seen"};
+  assert_null(toy_run_words(&toy, words, 1));
+  assert_non_null(toy_not_reached(&toy)); /* all is synced, nobody else is there: it would be a crash */
+  toy.setup.durability = SIM_DURABILITY_RELAXED;
+  RUN(words[0]);
+  assert_int_equal(toy.settled_rows, 1); /* the row is gone */
+  toy.setup.durability = SIM_DURABILITY_FULL;
+  toy.setup.instance_count[TOY_PONG] = 2;
+  RUN(words[0]);
+  assert_int_equal(toy.settled_rows, 0);
+  assert_int_equal(toy.crashes, 2);
 }
 
 /* ---- restore ---- */
@@ -465,8 +485,26 @@ static void no_fault_is_asked_after_healing_began(void **state) {
   assert_int_equal(toy.end, SIM_END_QUIET);
 }
 
+static void after_very_many_faults_healing_begins(void **state) {
+  (void)state;
+  const struct sim_point *gap = sim_world_point(toy.world, "gap");
+  toy.plan.odds[gap->index][2] = (struct sim_odds){1, 3}; /* crashes, and no end to them */
+  toy.setup.faults_until_ns = 900 * SIM_DAY;
+  toy.job_count = 8;
+  toy_run_seed(&toy, 1);
+  assert_int_equal(toy.end, SIM_END_QUIET);
+  assert_int_equal(toy.violated & (1U << TOY_ALL_DONE), 0);
+  assert_in_range(sim_world_fault_count(toy.world), 16, SIM_FAULTS_BEFORE_HEALING + 8);
+  toy.plan.odds[gap->index][2] = (struct sim_odds){1, 1};
+  toy_run_seed(&toy, 1);
+  assert_int_equal(toy.end, SIM_END_QUIET);
+  assert_int_equal(toy.violated & (1U << TOY_ALL_DONE), 0);
+  assert_in_range(sim_world_fault_count(toy.world), SIM_FAULTS_BEFORE_HEALING, SIM_FAULTS_BEFORE_HEALING + 8);
+}
+
 static void a_run_that_is_not_quiet_in_time_is_stuck(void **state) {
   (void)state;
+  RUN("days: bus, ping/1 life 1, Done job:1 try 1, on its way"); /* a long run before must not lend it time */
   toy.setup.resolve_within_ns = SIM_HOUR;
   toy.setup.faults_until_ns = SIM_DAY;
   static const char *const words[] = {"crash: gap, ping/1 life 1, Go job:1 try 1, received", "hours: restart, ping/1 life 1, -, down"};
@@ -489,7 +527,8 @@ static void a_catalogue_that_lacks_an_own_point_or_orders_its_answers_otherwise_
   for (size_t p = 0; p < fault_catalogue()->count; p++) {
     catalogue = *fault_catalogue();
     struct sim_point *point = &catalogue.point[p];
-    static const char *const own[] = {"gap", "transaction", "commit", "commit.position", "commit.unsynced", "restart", "bus", "notice", "request", "answer", "route"};
+    static const char *const own[] = {"gap",     "transaction", "commit", "commit.position", "commit.unsynced", "restart", "bus", "notice",
+                                      "request", "answer",      "route"};
     bool is_own = false;
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) is_own = is_own || strcmp(own[i], point->name.text) == 0;
     if (!is_own) continue;
@@ -506,7 +545,8 @@ static void a_catalogue_that_lacks_an_own_point_or_orders_its_answers_otherwise_
 
 static void telling_a_run_changes_nothing_but_the_words(void **state) {
   (void)state;
-  static const char *const words[] = {"power_lost: commit, pong/1 life 1, Ping job:2 try 1, ping seen", "crash: gap, ping/1 life 1, Go job:3 try 1, job stored"};
+  static const char *const words[] = {"power_lost: commit, pong/1 life 1, Ping job:2 try 1, ping seen",
+                                      "crash: gap, ping/1 life 1, Go job:3 try 1, job stored"};
   run_to_the_end(words, 2);
   uint64_t digest = toy.digest;
   toy.telling = true;
@@ -557,10 +597,12 @@ int main(void) {
       WORLD_TEST(a_commit_survives_the_power_loss_after_it_unless_durability_is_relaxed),
       WORLD_TEST(a_failed_commit_is_told_to_the_handler_and_settled_at_the_restart),
       WORLD_TEST(power_lost_inside_a_commit_leaves_the_row_or_not_and_never_breaks_a_run),
+      WORLD_TEST(power_may_go_at_a_gap_where_something_is_unsynced_or_others_would_die),
       WORLD_TEST(a_restore_before_any_backup_empties_the_database),
       WORLD_TEST(a_restore_sets_the_database_back_to_the_last_hourly_copy),
       WORLD_TEST(healing_brings_back_nodes_that_are_down_for_longer),
       WORLD_TEST(no_fault_is_asked_after_healing_began),
+      WORLD_TEST(after_very_many_faults_healing_begins),
       WORLD_TEST(a_run_that_is_not_quiet_in_time_is_stuck),
       WORLD_TEST(a_catalogue_that_lacks_an_own_point_or_orders_its_answers_otherwise_is_refused),
       WORLD_TEST(telling_a_run_changes_nothing_but_the_words),
