@@ -230,9 +230,9 @@ static int run_scenario(const char *path, const struct runner_options *options, 
   return code;
 }
 
-/* The JSON of a replay file that was played: its run if it fails, and a summary of that one run. */
+/* The JSON of a replay file that was played: its run if it fails, and a summary of that one run where none other follows. */
 static void json_of_replay(const char *path, const struct runner_scenario *scenario, const struct runner_replay *replay,
-                           const struct runner_result *result) {
+                           const struct runner_result *result, bool alone) {
   static struct report_fault fault[SIM_FAULTS_MAX];
   static struct report_invariant invariant[MODEL_INVARIANT_COUNT];
   const char *names[MODEL_INVARIANT_COUNT];
@@ -263,11 +263,11 @@ static void json_of_replay(const char *path, const struct runner_scenario *scena
                                    .invariant_count = MODEL_INVARIANT_COUNT,
                                    .verdict = verdict};
   if (failed) report_json_finding(stdout, &finding);
-  report_json_summary(stdout, &summary);
+  if (alone) report_json_summary(stdout, &summary);
 }
 
 /* Play a committed or given replay file; quiet when it no longer fails. */
-static int run_replay(const char *path, const struct runner_options *options, bool *ran) {
+static int run_replay(const char *path, const struct runner_options *options, bool alone, bool *ran) {
   char error[RUNNER_ERROR_SIZE];
   struct runner_replay *replay = runner_replay_read(path, error, sizeof error);
   if (replay == NULL) {
@@ -284,7 +284,7 @@ static int run_replay(const char *path, const struct runner_options *options, bo
     struct runner_result result = runner_run_list(&world, scenario, replay->fault, replay->fault_count, false, false);
     *ran = true;
     code = runner_failed(&result) ? EXIT_VIOLATED : EXIT_HELD;
-    if (options->json) json_of_replay(path, scenario, replay, &result);
+    if (options->json) json_of_replay(path, scenario, replay, &result, alone);
     else if (code != EXIT_HELD) printf("%s: fails again; see it with: oncesim replay %s\n", path, path);
     runner_world_close(&world);
     runner_scenario_free(scenario);
@@ -293,7 +293,8 @@ static int run_replay(const char *path, const struct runner_options *options, bo
   return code;
 }
 
-static void collect(const struct runner_options *options, struct runner_paths *scenarios, struct runner_paths *replays) {
+/* What the arguments name, then the committed replay files; returns how many replay files the arguments named. */
+static size_t collect(const struct runner_options *options, struct runner_paths *scenarios, struct runner_paths *replays) {
   const char *shipped = runner_scenarios_folder();
   for (int i = 0; i < options->argument_count; i++) {
     const char *argument = options->argument[i];
@@ -304,19 +305,27 @@ static void collect(const struct runner_options *options, struct runner_paths *s
       runner_paths_add_folder(replays, argument, ".replay");
     } else runner_paths_add(scenarios, argument);
   }
-  if (shipped == NULL) return;
+  size_t named = replays->count;
+  if (shipped == NULL) return named;
   if (options->argument_count == 0) runner_paths_add_folder(scenarios, shipped, ".yaml");
   char regressions[PATH_MAX];
   snprintf(regressions, sizeof regressions, "%s/regressions", shipped);
   runner_paths_add_folder(replays, regressions, ".replay");
+  return named;
 }
 
 int runner_command_run(const struct runner_options *options) {
   struct runner_paths scenarios = {0}, replays = {0};
-  collect(options, &scenarios, &replays);
+  size_t named = collect(options, &scenarios, &replays);
   int code = EXIT_HELD;
   bool ran = false;
-  for (size_t i = 0; i < replays.count && !*interrupted; i++) code = runner_exit_worse(code, run_replay(replays.path[i], options, &ran));
+  for (size_t k = 0; k < replays.count && !*interrupted; k++) {
+    size_t i = (named + k) % replays.count; /* the committed ones first */
+    bool played = false;
+    bool alone = scenarios.count == 0 && i + 1 == named;
+    code = runner_exit_worse(code, run_replay(replays.path[i], options, alone, &played));
+    ran = ran || (played && i < named); /* committed replay files are no campaign */
+  }
   for (size_t i = 0; i < scenarios.count && !*interrupted; i++) {
     int one = run_scenario(scenarios.path[i], options, scenarios.count == 1);
     if (one != EXIT_USAGE) ran = true;

@@ -9,7 +9,7 @@ import time
 import unittest
 
 import program
-from program import Case, Run, open_bug, run
+from program import Case, Run, run
 
 RUN_FIELDS = {"type", "scenario", "seed", "digest", "verdict", "violated", "faults", "faults_before", "sentence", "replay"}
 SUMMARY_FIELDS = {"type", "scenario", "runs", "digest", "violations", "exercised", "faults", "transactions_per_run", "runs_per_s", "verdict"}
@@ -198,19 +198,16 @@ class ScenarioFiles(Case):
         self.refused("scenario: a\nmust_exercise: honest_reply\n", 2, 16, "a list of invariants")
         self.refused("scenario: a\n? [a]\n: b\n", 2, 4, "a key is expected here")
 
-    @open_bug("a list under faults, or under a fault point, is passed over in silence")
     def test_a_list_where_a_mapping_belongs(self):
         self.refused("scenario: a\nfaults: [bus]\n", 2, 10, "")
         self.refused("scenario: a\nfaults: {bus: [lost]}\n", 2, 16, "")
 
-    @open_bug("a key without a value is told at 1:1")
     def test_a_missing_value_is_told_at_its_key(self):
         path = self.write("s.yaml", "scenario: a\nabout:\nseeds: 3\n")
         done = run("check", path)
         self.assert_code(done, 4)
         self.assertIn(f"{path}:2:", done.err)
 
-    @open_bug("only the first YAML document of a file is read")
     def test_a_second_document_is_not_passed_over(self):
         self.assert_code(run("check", self.write("s.yaml", "scenario: a\n---\nsedes: b\n")), 4)
 
@@ -238,7 +235,6 @@ class ScenarioFiles(Case):
         self.assert_code(done, 4)
         self.assertIn("NUL", done.err)
 
-    @open_bug("libfyaml writes to stderr by itself when a file is empty")
     def test_an_empty_file_says_so(self):
         for text in ("", "\n\n", "# nothing but words\n", "---\n", "null\n"):
             with self.subTest(text=text):
@@ -320,7 +316,6 @@ class Verdicts(Case):
         self.assert_code(run("run", wrong, violated, inconclusive), 4)
         self.assert_code(run("run", wrong, violated, "--out", blocked), 6)
 
-    @open_bug("the committed replay files count as something that ran")
     def test_nothing_to_run_is_5(self):
         empty = self.path("empty")
         os.mkdir(empty)
@@ -425,7 +420,6 @@ class Json(Case):
         self.assertLessEqual(len(line["faults"]), 2)
         self.assertGreater(line["faults_before"], len(line["faults"]))
 
-    @open_bug("run FILE.replay --json prints nothing at all")
     def test_a_replay_file_has_a_line_too(self):
         out = self.path("out")
         run("run", "payment.key-fresh", "--seeds", 600, "--out", out)

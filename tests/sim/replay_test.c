@@ -29,7 +29,7 @@ static const struct variant {
     {"wild", 2, 2, SIM_DURABILITY_FULL, 5, 0, true, 3},
     {"rollback journal at FULL", 1, 1, SIM_DURABILITY_DELETE_FULL, 3, SIM_SECOND, false, 1},
 };
-enum { VARIANTS = sizeof variants / sizeof variants[0], SEEDS = 1000 };
+enum { VARIANTS = sizeof variants / sizeof variants[0], SEEDS = 700 };
 
 static void vary(const struct variant *variant) {
   toy_reset(&toy);
@@ -157,7 +157,7 @@ static void a_list_that_lacks_one_of_its_faults_is_another_run(void **state) {
 
 static void seeds_give_the_same_runs_forwards_and_backwards(void **state) {
   (void)state;
-  enum { ORDER_SEEDS = 500 };
+  enum { ORDER_SEEDS = 300 };
   struct remains *forwards = calloc(VARIANTS * ORDER_SEEDS, sizeof *forwards);
   assert_non_null(forwards);
   uint32_t distinct = 0;
@@ -215,7 +215,7 @@ static void connections_reopened_at_each_crash_read_the_same_as_those_that_were_
   (void)state;
   uint64_t crashes = sim_world_counters(toy.world)->crashes;
   for (size_t v = 0; v < VARIANTS; v++) {
-    for (uint64_t seed = 0; seed < 400; seed++) {
+    for (uint64_t seed = 0; seed < 250; seed++) {
       vary(&variants[v]);
       struct remains kept = run_seed(seed);
       size_t count = keep_faults();
@@ -291,6 +291,17 @@ static void a_strong_toy_is_found_wanting_only_where_it_should_be(void **state) 
   assert_int_equal(stuck, 0);
 }
 
+static void handlers_use_a_fraction_of_their_stacks(void **state) {
+  (void)state;
+  for (size_t v = 0; v < VARIANTS; v++) {
+    vary(&variants[v]);
+    for (uint64_t seed = 0; seed < 20; seed++) run_seed(seed);
+  }
+  size_t used = sim_world_stack_used_max(toy.world); /* 0 where stacks are not painted, that is without ASan */
+  if (used > 0) print_message("deepest handler: %zu of %d bytes\n", used, SIM_FIBER_STACK);
+  assert_in_range(used, 0, SIM_FIBER_STACK / 2);
+}
+
 int main(void) {
   const struct CMUnitTest replay_test[] = {
       cmocka_unit_test(a_seeds_fault_list_replays_to_the_seeds_digest),
@@ -302,6 +313,7 @@ int main(void) {
       cmocka_unit_test(connections_reopened_before_the_run_read_the_same),
       cmocka_unit_test(telling_and_recording_leave_digests_alone),
       cmocka_unit_test(every_fault_told_in_words_is_found_by_its_words),
+      cmocka_unit_test(handlers_use_a_fraction_of_their_stacks),
       cmocka_unit_test(a_strong_toy_is_found_wanting_only_where_it_should_be),
   };
   return cmocka_run_group_tests(replay_test, open_world, close_world);

@@ -504,7 +504,6 @@ static void after_very_many_faults_healing_begins(void **state) {
 
 static void a_run_that_is_not_quiet_in_time_is_stuck(void **state) {
   (void)state;
-  RUN("days: bus, ping/1 life 1, Done job:1 try 1, on its way"); /* a long run before must not lend it time */
   toy.setup.resolve_within_ns = SIM_HOUR;
   toy.setup.faults_until_ns = SIM_DAY;
   static const char *const words[] = {"crash: gap, ping/1 life 1, Go job:1 try 1, received", "hours: restart, ping/1 life 1, -, down"};
