@@ -137,8 +137,9 @@ def profiles():
 
 
 def sim_points():
-    """The points that sim itself asks, as sim/world.c looks them up, with their answers in order."""
-    names = re.findall(r'need_point\(catalogue, "([\w.]+)"\)', (ROOT / "sim/world.c").read_text())
+    """The points that sim itself asks, as sim/points.def lists them, with their answers in order."""
+    names = re.findall(r'SIM_POINT\(\w+, "([\w.]+)"', (ROOT / "sim/points.def").read_text())
+    assert names, "sim/points.def names no point"
     found, name = {}, ""
     for macro, a in entries("faults/catalogue.def"):
         if macro == "POINT":

@@ -29,7 +29,7 @@ static void explain_axis(int axis) {
     printf("  %-26s %s (%s)\n", choice->name, choice->does, mark_words(choice->mark));
     if (choice->breaks[0] != '\0') printf("  %-26s breaks %s\n", "", choice->breaks);
   }
-  printf("Remedy: %s\nSource: %s\n", info->remedy, info->source);
+  printf("Remedy: %s\nSource: %s (see docs/designs.md)\n", info->remedy, info->source);
 }
 
 static void explain_choice(int axis, int choice_index) {
@@ -37,7 +37,7 @@ static void explain_choice(int axis, int choice_index) {
   const struct model_choice *choice = &info->choice[choice_index];
   printf("%s=%s (%s): %s.\n", info->name, choice->name, mark_words(choice->mark), choice->does);
   if (choice->breaks[0] != '\0') printf("Breaks: %s\n", choice->breaks);
-  printf("Remedy: %s\nSource: %s\n", info->remedy, info->source);
+  printf("Remedy: %s\nSource: %s (see docs/designs.md)\n", info->remedy, info->source);
 }
 
 static void explain_point(const struct sim_point *point) {

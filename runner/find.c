@@ -124,7 +124,10 @@ static bool apply_design(struct runner_scenario *scenario, const char *path) {
 struct runner_scenario *runner_open_scenario(const char *argument, const struct runner_options *options,
                                              const struct runner_changes *changes) {
   char path[PATH_MAX], error[RUNNER_ERROR_SIZE];
-  runner_find(argument, path, sizeof path);
+  if (!runner_find(argument, path, sizeof path) && strchr(argument, '/') == NULL && !ends_in(argument, ".yaml")) {
+    fprintf(stderr, "oncesim: there is no scenario \"%s\" here; \"oncesim list scenarios\" names the shipped ones\n", argument);
+    return NULL;
+  }
   struct runner_scenario *scenario = runner_scenario_read(path, error, sizeof error);
   if (scenario == NULL) {
     fprintf(stderr, "oncesim: %s\n", error);

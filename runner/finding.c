@@ -45,6 +45,8 @@ static void replay_line(const struct runner_finding_context *context, const char
     used += snprintf(out + used, size - (size_t)used, " --gateway %s", context->changes->gateway);
   if (context->options->design_file != NULL && used > 0 && (size_t)used < size)
     snprintf(out + used, size - (size_t)used, " --design %s", context->options->design_file);
+  used = (int)strlen(out);
+  if ((size_t)used < size) snprintf(out + used, size - (size_t)used, "   (all its faults; --out DIR writes the shrunk run)");
 }
 
 /* The changes that lead from the scenario file to this design, as "axis=choice" texts. */

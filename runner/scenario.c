@@ -702,6 +702,17 @@ bool runner_scenario_design(struct runner_scenario *scenario, const char *path, 
 
 /* ---- writing ---- */
 
+/* A double-quoted YAML scalar. */
+static void print_quoted(FILE *out, const char *key, const char *text) {
+  fprintf(out, "%s: \"", key);
+  for (; *text != '\0'; text++) {
+    if (*text == '\n') fputs("\\n", out);
+    else if ((unsigned char)*text < 0x20) fprintf(out, "\\x%02x", (unsigned)*text);
+    else fprintf(out, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+  }
+  fputs("\"\n", out);
+}
+
 static void print_duration(FILE *out, const char *key, int64_t ns) {
   char text[40];
   runner_text_duration_words(ns, text, sizeof text);
@@ -743,8 +754,10 @@ static void print_plan(FILE *out, const struct sim_plan *plan) {
 void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
   FILE *out = file;
   const struct model_config *config = &scenario->config;
-  fprintf(out, "scenario: %s\nseeds: %" PRId64 "\norders: %" PRId64 "\namount: %" PRId64 " %s\n", scenario->name, scenario->seeds,
-          config->purchases, config->amount_minor, config->currency);
+  fprintf(out, "scenario: %s\n", scenario->name);
+  if (scenario->about != NULL) print_quoted(out, "about", scenario->about);
+  fprintf(out, "seeds: %" PRId64 "\norders: %" PRId64 "\namount: %" PRId64 " %s\n", scenario->seeds, config->purchases,
+          config->amount_minor, config->currency);
   fprintf(out, "instances: {orders: %d, payments: %d}\n", config->order_instances, config->payment_instances);
   fprintf(out, "gateway:\n  profile: %s\n", config->gateway.name);
   fprintf(out, "  takes_keys: %s\n  looks_up: %s\n", config->gateway.takes_keys ? "true" : "false",

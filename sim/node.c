@@ -61,7 +61,10 @@ void sim_node__wait(struct sim_node *node, int64_t delay_ns) {
   sim_node__block(node);
 }
 
-void sim_sleep(struct sim_node *node, int64_t delay_ns) { sim_node__wait(node, delay_ns); }
+void sim_sleep(struct sim_node *node, int64_t delay_ns) {
+  REQUIRE(node->world->current != NULL && !node->world->current->in_transaction);
+  sim_node__wait(node, delay_ns);
+}
 
 static void pause_node(struct sim_node *node, int64_t duration_ns) {
   struct sim_world *world = node->world;

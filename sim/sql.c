@@ -347,6 +347,12 @@ static uint64_t cell_from_value(struct sim_world *world, sqlite3_value *value, s
       cell->text = sim_arena_text(&world->arena, text);
       return sim_mix(hash, text_hash);
     }
+    case SQLITE_BLOB: {
+      uint64_t blob_hash = sim_hash_bytes(sqlite3_value_blob(value), (size_t)sqlite3_value_bytes(value));
+      *cell = (struct sim_cell){.number = (int64_t)(blob_hash >> 1)};
+      return sim_mix(hash, blob_hash);
+    }
+    case SQLITE_FLOAT: UNREACHABLE("a REAL column: the durable copy follows integers, text and blobs");
     default: *cell = (struct sim_cell){0}; return sim_mix(hash, 0x4E);
   }
 }

@@ -7,6 +7,7 @@
 #include "faults/catalogue.h"
 #include "runner/campaign.h"
 #include "runner/explore.h"
+#include "tests/runner/sanitized.h"
 #include "tests/support.h"
 
 static struct runner_scenario *open_scenario(const char *path) {
@@ -62,11 +63,11 @@ static void replay_seeds(const char *path, uint64_t seeds) {
 
 static void the_fault_list_of_a_seed_is_the_seed(void **state) {
   (void)state;
-  replay_seeds("scenarios/payment.yaml", 5000);
-  replay_seeds("scenarios/payment-two-instances.yaml", 1500);
-  replay_seeds("scenarios/payment-plain.yaml", 500);
-  replay_seeds("scenarios/known-bad/journal.on_commit_error-continue.yaml", 500);
-  replay_seeds("scenarios/known-bad/payment.key_age-ignored.yaml", 500);
+  replay_seeds("scenarios/payment.yaml", RUNNER_SANITIZED ? 300 : 5000);
+  replay_seeds("scenarios/payment-two-instances.yaml", RUNNER_SANITIZED ? 300 : 1500);
+  replay_seeds("scenarios/payment-plain.yaml", RUNNER_SANITIZED ? 50 : 500);
+  replay_seeds("scenarios/known-bad/journal.on_commit_error-continue.yaml", RUNNER_SANITIZED ? 50 : 500);
+  replay_seeds("scenarios/known-bad/payment.key_age-ignored.yaml", RUNNER_SANITIZED ? 50 : 500);
 }
 
 /* The twin: a list that lacks one fault of the world is another run. */
@@ -101,7 +102,7 @@ static void the_words_of_a_fault_lead_back_to_it(void **state) {
   struct sim_fault *list = take(SIM_FAULTS_MAX, sizeof *list);
   char(*words)[400] = take(SIM_FAULTS_MAX, sizeof *words);
   uint64_t read = 0, repeated = 0;
-  for (uint64_t seed = 1; seed <= 400; seed++) {
+  for (uint64_t seed = 1; seed <= (RUNNER_SANITIZED ? 60 : 400); seed++) {
     struct runner_result told = runner_run_seed(&world, scenario, seed, true);
     size_t count = copy_faults(&world, list);
     for (size_t i = 0; i < count; i++) {
@@ -124,7 +125,7 @@ static void the_words_of_a_fault_lead_back_to_it(void **state) {
   }
   print_message("%llu faults read back, %llu of them not the first of their address\n", (unsigned long long)read,
                 (unsigned long long)repeated);
-  assert_true(read > 1000 && repeated > 0);
+  assert_true(read > 300 && repeated > 0);
   free(words);
   free(list);
   runner_world_close(&world);
@@ -135,7 +136,7 @@ static void the_words_of_a_fault_lead_back_to_it(void **state) {
 
 static void the_order_of_seeds_does_not_matter(void **state) {
   (void)state;
-  enum { SEEDS = 600 };
+  enum { SEEDS = RUNNER_SANITIZED ? 90 : 600 };
   static struct runner_result forwards[SEEDS + 1];
   struct runner_scenario *scenario = open_scenario("scenarios/payment.yaml");
   struct runner_scenario *other = open_scenario("scenarios/known-bad/journal.recovery-trust.yaml");
@@ -224,9 +225,9 @@ static void jobs_and_direction_do_not_matter(void **state) {
                                      "scenarios/known-bad/journal.recovery-trust.yaml"};
   for (size_t i = 0; i < sizeof path / sizeof path[0]; i++) {
     struct runner_scenario *scenario = open_scenario(path[i]);
-    struct runner_campaign *one = campaign_of(scenario, 1000, 1, false);
-    struct runner_campaign *two = campaign_of(scenario, 1000, 2, false);
-    struct runner_campaign *three = campaign_of(scenario, 1000, 3, true);
+    struct runner_campaign *one = campaign_of(scenario, RUNNER_SANITIZED ? 200 : 1000, 1, false);
+    struct runner_campaign *two = campaign_of(scenario, RUNNER_SANITIZED ? 200 : 1000, 2, false);
+    struct runner_campaign *three = campaign_of(scenario, RUNNER_SANITIZED ? 200 : 1000, 3, true);
     assert_true(i == 0 ? one->tally.failing_runs == 0 : one->tally.failing_count > 0);
     assert_same_tally(&one->tally, &two->tally);
     assert_same_tally(&one->tally, &three->tally);
@@ -285,7 +286,8 @@ static void every_explored_run_comes_out_the_same_twice(void **state) {
     struct runner_scenario *scenario = open_scenario(path[s]);
     struct explored_runs *runs = take(1, sizeof *runs);
     struct runner_explored *explored = take(1, sizeof *explored);
-    struct runner_explore_options options = {.faults_max = 2, .jobs = 1, .go_on = true, .on_run = keep_run, .context = runs};
+    struct runner_explore_options options = {
+        .faults_max = RUNNER_SANITIZED ? 1 : 2, .jobs = 1, .go_on = true, .on_run = keep_run, .context = runs};
     runner_explore(scenario, &options, explored);
     assert_true(explored->complete);
     assert_int_equal(runs->count, explored->level[0].runs + explored->level[1].runs + explored->level[2].runs);
@@ -331,7 +333,7 @@ static void explore_counts_the_same_with_more_workers(void **state) {
   for (size_t s = 0; s < sizeof path / sizeof path[0]; s++) {
     struct runner_scenario *scenario = open_scenario(path[s]);
     struct runner_explored *one = take(1, sizeof *one), *other = take(1, sizeof *other);
-    struct runner_explore_options options = {.faults_max = 2, .jobs = 1, .go_on = true};
+    struct runner_explore_options options = {.faults_max = RUNNER_SANITIZED ? 1 : 2, .jobs = 1, .go_on = true};
     runner_explore(scenario, &options, one);
     for (int jobs = 2; jobs <= 3; jobs++) {
       options.jobs = jobs;
@@ -341,7 +343,7 @@ static void explore_counts_the_same_with_more_workers(void **state) {
       assert_int_equal(one->answers, other->answers);
       for (int k = 0; k < one->levels; k++) assert_same_level(&one->level[k], &other->level[k]);
     }
-    assert_true(one->level[2].runs > 1000);
+    assert_true(one->level[one->levels - 1].runs > (RUNNER_SANITIZED ? 50U : 1000U));
     free(one);
     free(other);
     runner_scenario_free(scenario);
