@@ -69,6 +69,10 @@ void model_fact_wanted(struct model_shop *shop, int64_t purchase, int64_t order,
   facts_of(shop)->purchase[purchase].wanted = true;
 }
 
+void model_fact_declined(struct model_shop *shop, int64_t order, int64_t card) {
+  if (card >= 1 && card <= MODEL_CARDS_MAX) model_order_fact(shop, order)->by_card[card].gateway_declined = true;
+}
+
 void model_fact_price_changed(struct model_shop *shop) { facts_of(shop)->price_changed = true; }
 
 void model_fact_charged(struct model_shop *shop, const struct model_charge *charge) {
@@ -101,7 +105,7 @@ static void take_event(struct model_shop *shop, const struct sim_row *row, bool 
   struct model_order_fact *fact = model_order_fact(shop, cell(row, EVENT_ORDER));
   enum model_event event = (enum model_event)cell(row, EVENT_TYPE);
   if (judge) model_check_transition(shop, fact, event);
-  fact->state = state_after(event);
+  if (event != EVENT_ORDER_PLACED) fact->state = state_after(event);
   if (event == EVENT_ORDER_PLACED) fact->placed = true;
   if (event == EVENT_PAYMENT_REQUESTED) {
     fact->requested = true;
@@ -127,11 +131,19 @@ static void rebuild_order(struct model_shop *shop, int64_t order) {
   fact->placed = fact->requested = false;
   fact->state = STATE_NOT_REQUESTED;
   fact->operation = 0;
+  for (size_t c = 0; c <= MODEL_CARDS_MAX; c++) fact->by_card[c].declined = fact->by_card[c].ended = false;
   for (int64_t seq = 1; seq < MODEL_EVENTS_MAX; seq++) {
     for (size_t i = 0; i < sim_durable_count(shop->world, SERVICE_ORDERS, TABLE_EVENTS); i++) {
       const struct sim_row *row = sim_durable_row(shop->world, SERVICE_ORDERS, TABLE_EVENTS, i);
       if (cell(row, EVENT_ORDER) == order && cell(row, EVENT_SEQ) == seq) take_event(shop, row, false);
     }
+  }
+  for (size_t i = 0; i < shop->facts->operation_count; i++) {
+    const struct model_operation_fact *operation = &shop->facts->operation[i];
+    if (!operation->durable || operation->order != order || operation->status != STATE_FAILED) continue;
+    if (operation->card < 1 || operation->card > MODEL_CARDS_MAX) continue;
+    fact->by_card[operation->card].ended = true;
+    if (operation->declined) fact->by_card[operation->card].declined = true;
   }
 }
 
@@ -152,10 +164,14 @@ static void observe_operation(struct model_shop *shop, enum sim_change change, c
   struct model_operation_fact *fact = model_operation_fact(shop, id);
   if (change == SIM_ROW_DELETED) {
     if (fact != NULL) fact->durable = false;
+    if (fact != NULL) rebuild_order(shop, fact->order);
     return;
   }
   if (fact == NULL) {
-    ENSURE(facts->operation_count < MODEL_OPERATIONS_MAX);
+    if (facts->operation_count == MODEL_OPERATIONS_MAX) {
+      sim_world_exhausted(shop->world, "MODEL_OPERATIONS_MAX");
+      return;
+    }
     fact = &facts->operation[facts->operation_count++];
     memset(fact, 0, sizeof *fact);
     fact->id = id;
@@ -170,6 +186,9 @@ static void observe_operation(struct model_shop *shop, enum sim_change change, c
   fact->status = (enum model_state)cell(row, OPERATION_STATUS);
   fact->attempts = cell(row, OPERATION_ATTEMPTS);
   fact->asks = cell(row, OPERATION_ASKS);
+  fact->created_ns = cell(row, OPERATION_CREATED);
+  const char *last_error = row->cell[OPERATION_LAST_ERROR].text;
+  fact->declined = fact->status == STATE_FAILED && last_error != NULL && strcmp(last_error, "declined") == 0;
   if (fact->status == before) return;
   struct model_order_fact *order = model_order_fact(shop, fact->order);
   if (fact->status == STATE_COMPLETED) model_check_completed(shop, "payments", fact->order, fact->payment, id);
@@ -221,12 +240,19 @@ static void on_leaves(struct sim_node *node, const struct sim_message *message) 
   }
 }
 
+/* Which of the customer's cards a request is about; 0 for none that the facts follow. */
+static size_t card_of(const struct sim_message *request) {
+  int64_t card = request->value[VALUE_CARD];
+  return card >= 1 && card <= MODEL_CARDS_MAX ? (size_t)card : 0;
+}
+
 static bool is_definite(const struct model_shop *shop, const struct model_order_fact *fact, const struct sim_message *request,
                         const struct sim_message *answer) {
   switch ((enum model_gateway_status)answer->value[VALUE_STATUS]) {
     case GATEWAY_OK:
     case GATEWAY_DECLINED: return true;
-    case GATEWAY_NOT_FOUND:
+    case GATEWAY_NOT_FOUND: /* worth something only about the reference that the charge left under */
+      if (fact->by_card[card_of(request)].reference != request->id.hash) return false;
       return request->sent_ns - fact->open_since_ns >=
              shop->config->request_lifetime_ns + shop->config->gateway.look_up_lag_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
     case GATEWAY_REFUSED:

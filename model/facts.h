@@ -43,6 +43,7 @@ struct model_order_fact {
     bool ended;                                 /* a definite failure is known: a successor id is allowed */
     uint32_t declined_lives[SIM_INSTANCES_MAX]; /* the life of each instance that received the refusal */
     uint32_t polls;
+    bool gateway_declined; /* the gateway did decline this card */
   } by_card[MODEL_CARDS_MAX + 1];
   uint64_t live_hash[MODEL_EVENTS_MAX]; /* by sequence number; 0: none taken */
   uint32_t deliveries[4];               /* of PaymentSucceeded, Failed, Unknown, Parked, sent after the receiver had one */
@@ -56,8 +57,9 @@ struct model_operation_fact { /* one row of payment_operations */
   char text[SIM_ID_SIZE];
   int64_t order, card, amount_minor, payment;
   enum model_state status;
-  int64_t attempts, asks;
+  int64_t attempts, asks, created_ns;
   bool durable;
+  bool declined; /* failed, by a refusal of the card */
 };
 
 struct model_purchase_fact {
@@ -73,7 +75,7 @@ struct model_facts {
   size_t operation_count;
   struct model_purchase_fact purchase[MODEL_PURCHASES_MAX + 1];
   bool price_changed;
-  bool trouble;                         /* a crash, pause or restart happened */
+  bool trouble;                         /* a crash happened */
   int64_t replaying[SIM_INSTANCES_MAX]; /* order being replayed by that instance of the order service; 0 none */
 };
 
@@ -87,6 +89,7 @@ bool model_request_may_land(const struct model_shop *shop, const struct model_or
 
 /* Reported by the environment. */
 void model_fact_wanted(struct model_shop *shop, int64_t purchase, int64_t order, int64_t amount_minor);
+void model_fact_declined(struct model_shop *shop, int64_t order, int64_t card);
 void model_fact_price_changed(struct model_shop *shop);
 void model_fact_charged(struct model_shop *shop, const struct model_charge *charge);
 /* Reported by the actor runtime: it would be the persistence library's own hooks. */

@@ -205,7 +205,10 @@ static size_t read_events(struct sim_node *node, int64_t id, struct order_event 
   size_t count = 0;
   sqlite3_stmt *row = sim_sql_query(node, READ_EVENTS, "i", id);
   for (bool more = row != NULL; more; more = sim_sql_next(row)) {
-    ENSURE(count < MODEL_EVENTS_MAX);
+    if (count == MODEL_EVENTS_MAX) {
+      sim_world_exhausted(sim_node_world(node), "MODEL_EVENTS_MAX");
+      break;
+    }
     event[count++] = event_from_row(row);
   }
   sim_sql_done(row);

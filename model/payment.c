@@ -197,7 +197,10 @@ static void arm_redelivery(struct sim_node *node, const struct sim_id *id, int64
   size_t at = 0;
   while (at < memory->redelivery_count && memory->redelivery[at].id != id->hash) at++;
   if (at == memory->redelivery_count) {
-    ENSURE(memory->redelivery_count < MODEL_OPERATIONS_MAX);
+    if (memory->redelivery_count == MODEL_OPERATIONS_MAX) {
+      sim_world_exhausted(sim_node_world(node), "MODEL_OPERATIONS_MAX");
+      return;
+    }
     memory->redelivery_count++;
     memory->redelivery[at].id = id->hash;
   } else {
@@ -510,6 +513,10 @@ static bool write_if_new(struct sim_node *node, struct operation *operation) {
   if (MODEL_CHOSEN(design, PAYMENT_DEDUP, MEMORY)) {
     for (size_t i = 0; i < memory->seen_count; i++) {
       if (memory->seen[i] == operation->id.hash) return false;
+    }
+    if (memory->seen_count == MODEL_OPERATIONS_MAX) {
+      sim_world_exhausted(sim_node_world(node), "MODEL_OPERATIONS_MAX");
+      return false;
     }
     memory->seen[memory->seen_count++] = operation->id.hash;
     statement = REPLACE_OPERATION;

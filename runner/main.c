@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runner/commands.h"
 
@@ -29,9 +30,16 @@ static int dispatch(const struct runner_options *options) {
   return EXIT_USAGE;
 }
 
+/* A failed check of ours: the contract's code for it, whether it falls in this process or in a worker. */
+static void on_abort(int signal_number) {
+  (void)signal_number;
+  _exit(EXIT_INTERNAL);
+}
+
 int main(int argc, char **argv) {
   struct runner_options options;
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGABRT, on_abort);
   runner_interrupts_init();
   if (!runner_options_read(argc, argv, &options)) return EXIT_USAGE;
   int code = dispatch(&options);

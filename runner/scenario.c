@@ -552,6 +552,18 @@ static void check_whole(struct reader *reader, struct fy_node *root) {
     fail_node(reader, root,
               "request_lifetime reaches the gateway's key retention: a late request would run again under a forgotten key, and no client "
               "can prevent it");
+  if (config->resolve_attempts > config->polls_max)
+    fail_node(reader, root, "resolve_attempts is more than limits.polls: the design would be blamed for asking as often as it may");
+  for (size_t p = 0; p < fault_catalogue()->count; p++) {
+    const struct sim_point *point = &fault_catalogue()->point[p];
+    double sum = 0;
+    for (int a = 1; a < point->answer_count; a++) {
+      struct sim_odds each = SCENARIO->plan.odds[p][a];
+      if (each.denominator != 0) sum += (double)each.numerator / (double)each.denominator;
+    }
+    if (sum > 1.0 + 1e-9)
+      fail_node(reader, root, "the odds of fault point %s add up to more than 1, so that its last answers never come", point->name.text);
+  }
   if (SCENARIO->expect.known_bad && (SCENARIO->expect.violates | SCENARIO->expect.violates_any) == 0 && SCENARIO->expect.may == 0)
     fail_node(reader, root, "\"expect\" names no invariant");
 }

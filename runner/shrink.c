@@ -162,7 +162,7 @@ static void look_everywhere(struct shrinker *s) {
   enum { FEW = 2, ANSWERS_MAX = 250 };
   static struct runner_explored explored;
   size_t index = s->invariant < 0 ? SIM_INVARIANTS_MAX : (size_t)s->invariant;
-  for (int k = 1; k <= FEW && s->count > (size_t)k; k++) {
+  for (int k = 0; k <= FEW && s->count > (size_t)k; k++) {
     struct runner_explore_options options = {.faults_max = k, .jobs = 1, .go_on = true};
     runner_explore(s->scenario, &options, &explored);
     s->runs += (unsigned)explored.level[k].runs;

@@ -360,7 +360,7 @@ static uint64_t cell_from_value(struct sim_world *world, sqlite3_value *value, s
 static size_t table_index(struct sim_connection *connection, const char *name) {
   const struct sim_service *service = &connection->world->service[connection->service];
   for (size_t t = 0; t < service->table_count; t++) {
-    if (connection->table_pointer[t] == name) return t;
+    if (connection->table_pointer[t] == name && strcmp(service->table[t], name) == 0) return t;
   }
   for (size_t t = 0; t < service->table_count; t++) {
     if (strcmp(service->table[t], name) != 0) continue;

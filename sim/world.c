@@ -329,6 +329,7 @@ const struct sim_counters *sim_world_counters(const struct sim_world *world) { r
 void *sim_world_model(const struct sim_world *world) { return world->setup->model; }
 int64_t sim_world_now(const struct sim_world *world) { return world->now_ns; }
 uint64_t sim_world_digest(const struct sim_world *world) { return sim_finish(sim_mix(world->trace.full, world->disk_digest)); }
+void sim_world_exhausted(struct sim_world *world, const char *limit) { world->decisions->full = limit; }
 void sim_world_workload_done(struct sim_world *world) { world->workload_done = true; }
 
 uint32_t sim_world_fault_count(const struct sim_world *world) {

@@ -151,6 +151,8 @@ const struct sim_counters *sim_world_counters(const struct sim_world *world);
 void *sim_world_model(const struct sim_world *world);
 int64_t sim_world_now(const struct sim_world *world);
 uint64_t sim_world_digest(const struct sim_world *world);
+/* The model has reached a maximum of its own (its name): the run is stuck, and ends before the next event. */
+void sim_world_exhausted(struct sim_world *world, const char *limit);
 /* The workload is done: the outsiders will start nothing new of their own. */
 void sim_world_workload_done(struct sim_world *world);
 /* Faults of the world so far (workload answers left out). */

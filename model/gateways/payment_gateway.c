@@ -155,6 +155,7 @@ static void handle_charge(struct sim_node *node, const struct sim_message *messa
       return;
     case CHARGE_DECLINE:
       settle(node, request, GATEWAY_DECLINED);
+      model_fact_declined(shop, message->subject, message->value[VALUE_CARD]);
       answer(node, message, KIND_CHARGED, GATEWAY_DECLINED, 0);
       return;
     default:

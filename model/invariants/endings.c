@@ -15,6 +15,8 @@ void model_judge_endings(struct model_shop *shop) {
       failed_last = fact->state == STATE_FAILED;
     }
     if (fulfilled + open + failed_last > 0) sim_danger(shop->world, INVARIANT_EXACTLY_ONE_ENDING);
+    if (fulfilled > 0 && failed_last)
+      sim_violated(shop->world, INVARIANT_EXACTLY_ONE_ENDING, "Purchase %" PRId64 " is fulfilled, yet its last order ends refused.", p);
     if (fulfilled + open > 1)
       sim_violated(shop->world, INVARIANT_EXACTLY_ONE_ENDING,
                    "Purchase %" PRId64 " has %" PRId64 " fulfilled orders and %" PRId64 " open cases.", p, fulfilled, open);
@@ -27,7 +29,7 @@ void model_judge_charges(struct model_shop *shop) {
     const struct model_order_fact *fact = model_order_fact(shop, charge->order);
     sim_danger(shop->world, INVARIANT_CHARGED_IMPLIES_FULFILLED_OR_REFUNDED);
     bool fulfilled = fact->state == STATE_COMPLETED && fact->payment == charge->id;
-    if (fulfilled || charge->refunded || fact->state == STATE_PARKED) continue;
+    if (fulfilled || charge->refunded || (fact->state == STATE_PARKED && fact->operation == charge->operation)) continue;
     char amount[40];
     model_amount_words(shop->config, charge->amount_minor, amount, sizeof amount);
     sim_violated(shop->world, INVARIANT_CHARGED_IMPLIES_FULFILLED_OR_REFUNDED,

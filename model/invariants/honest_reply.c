@@ -3,6 +3,14 @@
 
 #include "model/facts.h"
 
+/* The first charge of this very order: a new cart of the same purchase has its own. */
+static const struct model_charge *charge_of(const struct model_shop *shop, int64_t order) {
+  for (size_t i = 0; i < shop->gateway.charge_count; i++) {
+    if (shop->gateway.ledger[i].order == order) return &shop->gateway.ledger[i];
+  }
+  return NULL;
+}
+
 void model_check_reply(struct sim_node *node, const struct sim_message *message) {
   struct model_shop *shop = model_shop_of(node);
   struct model_order_fact *fact = model_order_fact(shop, message->subject);
@@ -25,14 +33,15 @@ void model_check_reply(struct sim_node *node, const struct sim_message *message)
   }
   fact->told_failed = true;
   int64_t card = message->value[VALUE_CARD];
-  if (message->value[VALUE_STATUS] == REFUSAL_DECLINED && card >= 1 && card <= MODEL_CARDS_MAX && fact->by_card[card].requests == 0)
+  if (message->value[VALUE_STATUS] == REFUSAL_DECLINED && card >= 1 && card <= MODEL_CARDS_MAX && !fact->by_card[card].gateway_declined)
     sim_violated(shop->world, INVARIANT_HONEST_REPLY,
-                 "The customer of order:%" PRId64 " is told that card %" PRId64 " was declined; it was never sent to the gateway.",
-                 fact->order, card);
-  if (purchase->charges > 0)
+                 "The customer of order:%" PRId64 " is told that card %" PRId64 " was declined; the gateway never said so.", fact->order,
+                 card);
+  const struct model_charge *charge = charge_of(shop, fact->order);
+  if (charge != NULL)
     sim_violated(shop->world, INVARIANT_HONEST_REPLY,
                  "The customer of order:%" PRId64 " is told \"%s\"; payment %" PRId64 " is in the ledger.", fact->order,
-                 message->value[VALUE_STATUS] == REFUSAL_DECLINED ? "declined" : "failed", purchase->first_charge);
+                 message->value[VALUE_STATUS] == REFUSAL_DECLINED ? "declined" : "failed", charge->id);
   else if (fact->open && model_request_may_land(shop, fact))
     sim_violated(shop->world, INVARIANT_HONEST_REPLY,
                  "The customer of order:%" PRId64 " is told \"failed\" while the last request may still be charged.", fact->order);

@@ -21,7 +21,10 @@ void model_check_transition(struct model_shop *shop, const struct model_order_fa
 #undef EVENT
   };
   enum model_state to = after[event];
-  if (event == EVENT_ORDER_PLACED) return;
+  if (event == EVENT_ORDER_PLACED) {
+    if (fact->placed) sim_violated(shop->world, INVARIANT_LEGAL_TRANSITION, "order:%" PRId64 " is placed a second time.", fact->order);
+    return;
+  }
   sim_danger(shop->world, INVARIANT_LEGAL_TRANSITION);
   if ((allowed_from[fact->state] >> to & 1U) != 0) return;
   sim_violated(shop->world, INVARIANT_LEGAL_TRANSITION, "The payment of order:%" PRId64 " goes from %s to %s.", fact->order,

@@ -6,6 +6,14 @@
 
 #include "model/facts.h"
 
+static const struct sim_row *case_of(const struct model_shop *shop, uint64_t id) {
+  for (size_t i = 0; i < sim_durable_count(shop->world, SERVICE_PAYMENTS, TABLE_OPEN_CASES); i++) {
+    const struct sim_row *row = sim_durable_row(shop->world, SERVICE_PAYMENTS, TABLE_OPEN_CASES, i);
+    if (memcmp(&row->cell[CASE_OPERATION].number, &id, sizeof id) == 0) return row;
+  }
+  return NULL;
+}
+
 void model_judge_parking(struct model_shop *shop) {
   const struct model_config *config = shop->config;
   bool mute = !config->gateway.looks_up && !config->gateway.takes_keys;
@@ -14,9 +22,11 @@ void model_judge_parking(struct model_shop *shop) {
     if (!operation->durable || operation->status != STATE_PARKED || mute) continue;
     sim_danger(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE);
     bool bounds_used_up = operation->attempts + operation->asks > config->resolve_attempts;
-    /* A key too old to be sent again, and nobody to ask: what happened cannot be known. */
-    bool aged = config->gateway.takes_keys && !config->gateway.looks_up &&
-                sim_world_now(shop->world) >= config->gateway.key_retention_ns - config->request_lifetime_ns;
+    /* A key too old to be sent again when the case was opened, and nobody to ask: what happened cannot be known. */
+    const struct sim_row *row = case_of(shop, operation->id);
+    int64_t age_ns = row != NULL ? row->cell[CASE_OPENED].number - operation->created_ns : 0;
+    bool aged =
+        config->gateway.takes_keys && !config->gateway.looks_up && age_ns >= config->gateway.key_retention_ns - config->request_lifetime_ns;
     if (aged) continue;
     bool resubmitted = !config->gateway.takes_keys && operation->attempts >= 2;
     if (bounds_used_up || resubmitted) continue;
@@ -24,14 +34,6 @@ void model_judge_parking(struct model_shop *shop) {
                  "%s is parked after %" PRId64 " requests and %" PRId64 " look-ups; the gateway would have told.", operation->text,
                  operation->attempts, operation->asks);
   }
-}
-
-static const struct sim_row *case_of(const struct model_shop *shop, uint64_t id) {
-  for (size_t i = 0; i < sim_durable_count(shop->world, SERVICE_PAYMENTS, TABLE_OPEN_CASES); i++) {
-    const struct sim_row *row = sim_durable_row(shop->world, SERVICE_PAYMENTS, TABLE_OPEN_CASES, i);
-    if (memcmp(&row->cell[CASE_OPERATION].number, &id, sizeof id) == 0) return row;
-  }
-  return NULL;
 }
 
 void model_judge_queue(struct model_shop *shop) {

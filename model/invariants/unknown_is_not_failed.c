@@ -7,12 +7,13 @@ void model_check_unknown_leaves(struct sim_node *node, const struct sim_message 
   struct model_shop *shop = model_shop_of(node);
   uint64_t operation;
   __builtin_memcpy(&operation, &request->value[VALUE_OPERATION], sizeof operation);
+  int64_t card = request->value[VALUE_CARD] >= 1 && request->value[VALUE_CARD] <= MODEL_CARDS_MAX ? request->value[VALUE_CARD] : 0;
   const struct model_order_fact *mine = model_order_fact(shop, request->subject);
   for (size_t i = 0; i < shop->facts->order_count; i++) {
     const struct model_order_fact *fact = &shop->facts->order[i];
     if (fact->purchase != mine->purchase || !fact->open) continue;
     bool same = fact->order == request->subject && fact->open_operation == operation;
-    bool same_key = fact->order == request->subject && fact->by_card[request->value[VALUE_CARD]].reference == request->id.hash;
+    bool same_key = fact->order == request->subject && fact->by_card[card].reference == request->id.hash;
     if (same && same_key) continue;
     sim_violated(shop->world, INVARIANT_UNKNOWN_IS_NOT_FAILED,
                  "A new charge for purchase %" PRId64 " leaves under %s while the outcome of the last call for order:%" PRId64

@@ -28,7 +28,7 @@ class CommandLine(Case):
         done = run(*words)
         with self.subTest(words=" ".join(map(str, words))):
             self.assert_code(done, 4)
-            self.assertEqual(done.out, "")
+            self.assertEqual(done.result(), "")
             self.assertEqual(len(done.err.splitlines()), 1, done.err)
             self.assertTrue(done.err.startswith("oncesim: "), done.err)
             self.assertIn(message, done.err)
@@ -322,7 +322,7 @@ class Verdicts(Case):
         for words in ((), ("--json",)):
             done = run("run", empty, *words)
             self.assert_code(done, 5)
-            self.assertEqual(done.out, "")
+            self.assertEqual(done.result(), "")
             self.assertIn("nothing ran", done.err)
 
 

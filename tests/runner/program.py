@@ -1,6 +1,7 @@
 """What the script tests share: the program under test, given on the command line, and how it is run."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,10 @@ class Run:
         self.code = code
         self.out = out
         self.err = err
+
+    def result(self):
+        """What it printed, less the line about committed replay files that goes before any campaign."""
+        return re.sub(r"\A\d+ replay files? played, none fails any more\n", "", self.out)
 
     def objects(self):
         return [json.loads(line) for line in self.out.splitlines()]

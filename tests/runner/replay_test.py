@@ -115,7 +115,7 @@ class Replay(Case):
             ("payment-single", "--gateway", "mute", "--set", "payment.no_key_gateway=retry_anyway"),
         ):
             done = run("run", *words, "--seeds", 2000)
-            line = re.search(r"^  replay +oncesim (replay .*)$", done.out, re.M).group(1)
+            line = re.search(r"^  replay +oncesim (replay .*?)(?:   \(.*)?$", done.out, re.M).group(1)
             self.assert_code(run(*line.split()), 1)
 
     # ---- edited files ----
