@@ -15,8 +15,6 @@ void model_judge_endings(struct model_shop *shop) {
       failed_last = fact->state == STATE_FAILED;
     }
     if (fulfilled + open + failed_last > 0) sim_danger(shop->world, INVARIANT_EXACTLY_ONE_ENDING);
-    if (fulfilled > 0 && failed_last)
-      sim_violated(shop->world, INVARIANT_EXACTLY_ONE_ENDING, "Purchase %" PRId64 " is fulfilled, yet its last order ends refused.", p);
     if (fulfilled + open > 1)
       sim_violated(shop->world, INVARIANT_EXACTLY_ONE_ENDING,
                    "Purchase %" PRId64 " has %" PRId64 " fulfilled orders and %" PRId64 " open cases.", p, fulfilled, open);

@@ -102,7 +102,7 @@ class CommandLine(Case):
             self.refused(words, f'"oncesim {words[0]}" takes no {option}')
 
     def test_scenarios_that_are_none(self):
-        self.refused(["run", "paymnt"], "paymnt: No such file or directory")
+        self.refused(["run", "paymnt"], "there is no scenario \"paymnt\" here")
         self.refused(["run", "/nowhere/x.yaml"], "/nowhere/x.yaml: No such file or directory")
         self.refused(["replay", "/nowhere/x.replay"], "/nowhere/x.replay: No such file or directory")
         self.refused(["run", "payment", "--design", "/nowhere/d.yaml"], "/nowhere/d.yaml: No such file or directory")

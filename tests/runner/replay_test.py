@@ -71,7 +71,7 @@ class Replay(Case):
                 self.assertIn(", as recorded", done.out.splitlines()[-1])
                 self.assertNotIn("not reached", done.out)
                 if os.path.basename(path).rsplit("-", 1)[0] not in LONG_STORIES:
-                    self.assertLess(len(done.out.splitlines()), 100)
+                    self.assertLess(len(done.out.splitlines()), 150)
 
     def test_findings_of_explore_have_files_too(self):
         out = self.path("out")
