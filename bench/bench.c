@@ -131,7 +131,7 @@ static void measure_ratio(const char *mode, const char *journal, uint64_t seeds)
 
 static void measure_rate(const char *mode, const char *journal, uint64_t seeds) {
   char extra[400];
-  snprintf(extra, sizeof extra, "orders: 4\nfaults:\n  disk.page_size: off\n  disk.journal: %s\n", journal);
+  snprintf(extra, sizeof extra, "orders: 3\nfaults:\n  disk.page_size: off\n  disk.journal: %s\n", journal);
   struct runner_scenario *scenario = scenario_of("payment", extra);
   struct runner_world world;
   runner_world_open(&world);
@@ -165,7 +165,7 @@ static void measure_explore(const char *gateway, int jobs) {
 }
 
 static void measure_jobs(uint64_t seeds) {
-  struct runner_scenario *scenario = scenario_of("payment", "orders: 4\n");
+  struct runner_scenario *scenario = scenario_of("payment", "orders: 3\n");
   static struct runner_campaign campaign;
   double speed_up[5];
   for (int r = 0; r < 5; r++) {

@@ -9,7 +9,7 @@ import time
 import unittest
 
 import program
-from program import Case, Run, run
+from program import Case, Run, open_bug, run
 
 RUN_FIELDS = {"type", "scenario", "seed", "digest", "verdict", "violated", "faults", "faults_before", "sentence", "replay"}
 SUMMARY_FIELDS = {"type", "scenario", "runs", "digest", "violations", "exercised", "faults", "transactions_per_run", "runs_per_s", "verdict"}
@@ -234,6 +234,12 @@ class ScenarioFiles(Case):
         done = run("check", self.write("s.yaml", b"scenario: a\n\0\n"), timeout=10)
         self.assert_code(done, 4)
         self.assertIn("NUL", done.err)
+
+    @open_bug("a scalar is cut at a NUL byte, and an empty block scalar at the end of a file holds one")
+    def test_a_nul_inside_a_value_is_refused(self):
+        for text in ('scenario: "a\\0b"\n', 'scenario: a\ndesign: {"payment.key\\0x": fresh}\n', "scenario: a\nabout: |\n"):
+            with self.subTest(text=text):
+                self.assert_code(run("check", self.write("s.yaml", text)), 4)
 
     def test_an_empty_file_says_so(self):
         for text in ("", "\n\n", "# nothing but words\n", "---\n", "null\n"):

@@ -1,12 +1,11 @@
 /* What a known-bad scenario comes to, as one JSON object on stdout, for known_bad_test.py:
 
-     known_bad_probe SCENARIO.yaml SEEDS FAULTS [POINT...]
+     known_bad_probe SCENARIO.yaml SEEDS PICKS FAULTS [POINT...]
 
    How many of SEEDS seeds break each invariant; the least number of faults at which explore breaks it (level by level to
    FAULTS, or until all of the scenario's own are broken; faults at these points only, if any are named), and in how many
-   runs; and, for each of the scenario's own invariants (violates, violates_any), to how many faults some failing seeds
-   shrink, picked by the scenario's name. With masked_by: which of its own invariants still break when that guard is put
-   back. */
+   runs; for each of the scenario's own invariants (violates, violates_any), to how many faults PICKS failing seeds shrink,
+   picked by the scenario's name; and, with masked_by, which of its own still break when that guard is put back. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 #include "runner/shrink.h"
 #include "sim/check.h"
 
-enum { SEEDS_MAX = 100000, PICKED = 3 };
+enum { SEEDS_MAX = 100000 };
 
 static uint64_t failing[SIM_INVARIANTS_MAX]; /* seeds */
 static uint64_t violated_by[SEEDS_MAX];      /* mask by seed - 1 */
@@ -121,12 +120,12 @@ static uint64_t points_of(int count, char **name) {
 
 int main(int argc, char **argv) {
   char error[RUNNER_ERROR_SIZE];
-  struct runner_scenario *scenario = argc >= 4 ? runner_scenario_read(argv[1], error, sizeof error) : NULL;
+  struct runner_scenario *scenario = argc >= 5 ? runner_scenario_read(argv[1], error, sizeof error) : NULL;
   if (scenario == NULL) {
-    fprintf(stderr, "known_bad_probe: %s\n", argc >= 4 ? error : "SCENARIO SEEDS FAULTS are expected");
+    fprintf(stderr, "known_bad_probe: %s\n", argc >= 5 ? error : "SCENARIO SEEDS PICKS FAULTS are expected");
     return 4;
   }
-  uint64_t seeds = strtoull(argv[2], NULL, 10);
+  uint64_t seeds = strtoull(argv[2], NULL, 10), picks = strtoull(argv[3], NULL, 10);
   REQUIRE(seeds >= 1 && seeds <= SEEDS_MAX);
   uint64_t own = scenario->expect.violates | scenario->expect.violates_any;
   struct runner_world world;
@@ -146,7 +145,7 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < MODEL_INVARIANT_COUNT; i++) {
     if ((own >> i & 1) == 0 || failing[i] == 0) continue;
     printf("%s\"%s\":[", comma, model_invariants[i].name);
-    for (uint64_t pick = 0; pick < PICKED; pick++) {
+    for (uint64_t pick = 0; pick < picks; pick++) {
       if (pick > 0) printf(",");
       print_shrunk(&world, scenario, (int)i, pick_seed(scenario, (int)i, pick, seeds));
     }
@@ -156,7 +155,7 @@ int main(int argc, char **argv) {
   printf("},");
   runner_world_close(&world); /* explore has a world of its own, and libfiu knows one at a time */
   static struct runner_explored explored;
-  explore(scenario, own, atoi(argv[3]), points_of(argc - 4, argv + 4), &explored);
+  explore(scenario, own, atoi(argv[4]), points_of(argc - 5, argv + 5), &explored);
   print_explored(&explored);
   printf(",");
   runner_world_open(&world);
