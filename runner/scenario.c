@@ -96,6 +96,10 @@ static bool scalar(struct reader *reader, struct fy_node *node, char *out, size_
   }
   memcpy(out, text, length);
   out[length] = '\0';
+  if (strlen(out) != length) {
+    fail_node(reader, node, "%s holds no NUL byte", what);
+    return false;
+  }
   return true;
 }
 
