@@ -42,16 +42,6 @@ def run(*words, program=None, cwd=None, timeout=120, before=(), environment=None
     return Run(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8", "replace"))
 
 
-def open_bug(what):
-    """Mark a test of a bug that is known and not mended: it must fail. Whoever mends the bug takes the mark away."""
-    assert what
-
-    def mark(test):
-        return unittest.expectedFailure(test)
-
-    return mark
-
-
 class Case(unittest.TestCase):
     """A test with a folder of its own."""
 
