@@ -70,7 +70,7 @@ struct report_story_line {
 /* Words for people. */
 void report_text_finding(FILE *out, const struct report_finding *finding);
 void report_text_summary(FILE *out, const struct report_summary *summary, const char *note);
-/* The story of a run; stretches that only repeat are told once with a count. */
+/* The story of a run. What one party does at one moment is one line; stretches that only repeat are told once with a count. */
 void report_text_story(FILE *out, const struct report_story_line *line, size_t count);
 /* "1,234,567". */
 void report_text_count(uint64_t number, char *out, size_t size);

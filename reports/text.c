@@ -2,10 +2,12 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const int64_t MS_NS = 1000000;
-enum { PERIOD_MAX = 16, FAULTS_TOLD = 20 };
+enum { PERIOD_MAX = 16, FAULTS_TOLD = 20, JOINED_MAX = 150 };
 
 const char *report_verdict_name(enum report_verdict verdict) {
   switch (verdict) {
@@ -69,13 +71,30 @@ void report_text_summary(FILE *out, const struct report_summary *summary, const 
   fprintf(out, "; digest %016" PRIx64 "\n", summary->digest);
 }
 
-/* Two lines tell the same but for numbers (tries, counts). */
+/* Does `at` stand behind a word whose number only counts (tries, lives, payment ids, numbered keys)? */
+static bool counts(const char *start, const char *at) {
+  static const char *const word[] = {"try ", "try-", "life ", "payment ", "#"};
+  for (size_t i = 0; i < sizeof word / sizeof word[0]; i++) {
+    size_t size = strlen(word[i]);
+    if ((size_t)(at - start) >= size && strncmp(at - size, word[i], size) == 0) return true;
+  }
+  return false;
+}
+
+static const char *behind_count(const char *start, const char *at) {
+  if (strncmp(at, " (try ", 6) == 0) return strchr(at, ')') + 1;
+  if (!counts(start, at)) return at;
+  while (isdigit((unsigned char)*at)) at++;
+  return at;
+}
+
+/* Two lines tell the same but for numbers that only count. */
 static bool alike(const struct report_story_line *a, const struct report_story_line *b) {
   if (strcmp(a->who, b->who) != 0) return false;
   const char *x = a->text, *y = b->text;
   for (;;) {
-    if (strncmp(x, " (try ", 6) == 0) x = strchr(x, ')') + 1;
-    if (strncmp(y, " (try ", 6) == 0) y = strchr(y, ')') + 1;
+    x = behind_count(a->text, x);
+    y = behind_count(b->text, y);
     if (*x != *y) return false;
     if (*x == '\0') return true;
     x++;
@@ -107,7 +126,31 @@ static void print_line(FILE *out, const struct report_story_line *line) {
   fprintf(out, "  %-11s %s\n", line->who, line->text);
 }
 
-void report_text_story(FILE *out, const struct report_story_line *line, size_t count) {
+/* What everybody must see has a line of its own: a fault (told in capitals) and a verdict. */
+static bool stands_alone(const struct report_story_line *line) {
+  const char *text = line->text;
+  return strcmp(line->who, "=>") == 0 || strcmp(line->who, "network") == 0 ||
+         (isupper((unsigned char)text[0]) && isupper((unsigned char)text[1]));
+}
+
+/* Join what one party does at one moment into one line. The texts are the caller's to free; returns how many lines. */
+static size_t join(const struct report_story_line *line, size_t count, struct report_story_line *out) {
+  size_t told = 0;
+  for (size_t at = 0; at < count;) {
+    char text[2 * JOINED_MAX];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", line[at].text);
+    size_t next = at + 1;
+    while (next < count && !stands_alone(&line[at]) && !stands_alone(&line[next]) && line[next].time_ns == line[at].time_ns &&
+           strcmp(line[next].who, line[at].who) == 0 && used + strlen(line[next].text) + 2 <= JOINED_MAX) {
+      used += (size_t)snprintf(text + used, sizeof text - used, "; %s", line[next++].text);
+    }
+    out[told++] = (struct report_story_line){line[at].time_ns, line[at].who, strdup(text)};
+    at = next;
+  }
+  return told;
+}
+
+static void print_folded(FILE *out, const struct report_story_line *line, size_t count) {
   for (size_t at = 0; at < count;) {
     size_t best_period = 0, best_times = 0;
     for (size_t period = 1; period <= PERIOD_MAX && at + 2 * period <= count; period++) {
@@ -127,4 +170,13 @@ void report_text_story(FILE *out, const struct report_story_line *line, size_t c
     print_time(out, line[at - 1].time_ns);
     fprintf(out, "\n");
   }
+}
+
+void report_text_story(FILE *out, const struct report_story_line *line, size_t count) {
+  struct report_story_line *joined = calloc(count + 1, sizeof *joined);
+  if (joined == NULL) return;
+  size_t told = join(line, count, joined);
+  print_folded(out, joined, told);
+  for (size_t i = 0; i < told; i++) free((void *)(uintptr_t)joined[i].text);
+  free(joined);
 }

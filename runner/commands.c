@@ -519,21 +519,37 @@ static void print_ledger(const struct runner_world *world) {
   printf("%s\n", shop->gateway.charge_count == 0 ? "  the gateway's ledger is empty" : "");
 }
 
-static void print_story(const struct runner_world *world) {
+/* The story up to the sentence of `invariant` (-1: all of it); of what comes after it, the ledger and the other verdicts. */
+static void print_story(const struct runner_world *world, int invariant) {
   const struct sim_trace *trace = sim_world_trace(world->world);
-  struct report_story_line *line = calloc(trace->line_count + 1, sizeof *line);
+  const char *sentence = invariant >= 0 ? sim_world_judgement(world->world)->sentence[invariant] : NULL;
+  struct report_story_line *line = calloc(trace->line_count + 2, sizeof *line);
   ENSURE(line != NULL);
-  for (size_t i = 0; i < trace->line_count; i++)
-    line[i] = (struct report_story_line){trace->line[i].time_ns, trace->line[i].who, trace->line[i].text};
-  report_text_story(stdout, line, trace->line_count);
+  size_t count = 0, left_out = 0;
+  bool over = false;
+  for (size_t i = 0; i < trace->line_count; i++) {
+    const struct report_story_line each = {trace->line[i].time_ns, trace->line[i].who, trace->line[i].text};
+    bool verdict = strcmp(each.who, "=>") == 0;
+    if (!over || verdict || strncmp(each.text, "LEDGER", 6) == 0) line[count++] = each;
+    else left_out++;
+    over = over || (sentence != NULL && verdict && strcmp(each.text, sentence) == 0);
+  }
+  report_text_story(stdout, line, count);
+  if (left_out > 0) printf("  ...           %zu steps after the failure are left out; --full tells them\n", left_out);
   free(line);
+}
+
+/* The invariant that the story is about: the wanted one, else the first broken one; -1 for none. */
+static int invariant_told(const struct runner_result *result, int wanted) {
+  if (wanted >= 0 && (result->violated >> wanted & 1) != 0) return wanted;
+  return result->violated != 0 ? __builtin_ctzll(result->violated) : -1;
 }
 
 /* What is broken, the wanted invariant first (-1: the first there is), and the remedy. */
 static void print_verdict(const struct runner_result *result, int wanted) {
   char names[900];
   if (result->violated != 0) {
-    int first = wanted >= 0 && (result->violated >> wanted & 1) != 0 ? wanted : __builtin_ctzll(result->violated);
+    int first = invariant_told(result, wanted);
     printf("  broken: %s. %s\n", model_invariants[first].name, model_invariants[first].sentence);
     printf("  remedy: %s\n", model_invariants[first].remedy);
     names_of(result->violated & ~(UINT64_C(1) << first), names, sizeof names);
@@ -577,9 +593,10 @@ int runner_command_replay(const struct runner_options *options) {
     all_reached = false;
     printf("  not reached: %s\n", told->fault[i].words);
   }
-  print_story(&world);
+  int wanted = told->replay != NULL ? told->replay->invariant : -1;
+  print_story(&world, options->full ? -1 : invariant_told(&result, wanted));
   print_ledger(&world);
-  print_verdict(&result, told->replay != NULL ? told->replay->invariant : -1);
+  print_verdict(&result, wanted);
   if (told->replay != NULL && told->replay->scenario_hash != told->scenario->hash)
     printf("  (the scenario file has changed since this replay was written)\n");
   int code = replay_code(options, told, &result, all_reached);

@@ -22,6 +22,7 @@ static const char usage[] =
     "      --out DIR      write replay files of findings there           --json     one JSON object a line\n"
     "      --set AXIS=CHOICE, --design FILE, --gateway PROFILE           change the design or the gateway\n"
     "  oncesim replay FILE.replay | SCENARIO --seed S [--bisect]         one run, told step by step\n"
+    "      --full         also what followed the failure\n"
     "  oncesim explore SCENARIO --faults K [--sites P,Q] [--jobs J]      every run with at most K faults\n"
     "      --keep-going   also to more faults after a finding\n"
     "  oncesim shrink FILE.replay | SCENARIO --seed S [--out DIR]        the smallest run that breaks the same invariant\n"
@@ -59,6 +60,7 @@ enum {
   OPTION_FAULTS,
   OPTION_SITES,
   OPTION_BISECT,
+  OPTION_FULL,
   OPTION_PRINT,
   OPTION_KEEP_GOING,
   OPTION_HELP,
@@ -78,6 +80,7 @@ static const struct option long_options[] = {
     {"faults", required_argument, NULL, OPTION_FAULTS},
     {"sites", required_argument, NULL, OPTION_SITES},
     {"bisect", no_argument, NULL, OPTION_BISECT},
+    {"full", no_argument, NULL, OPTION_FULL},
     {"print", no_argument, NULL, OPTION_PRINT},
     {"keep-going", no_argument, NULL, OPTION_KEEP_GOING},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -130,7 +133,7 @@ static bool allowed(const char *command, int option) {
     const char *options;
   } rules[] = {
       {"run", "seeds seed time jobs out json set design gateway"},
-      {"replay", "seed bisect set design gateway"},
+      {"replay", "seed full bisect set design gateway"},
       {"explore", "faults sites jobs out json set design gateway keep-going"},
       {"shrink", "seed out json set design gateway"},
       {"explain", ""},
@@ -178,6 +181,7 @@ static bool take(struct runner_options *options, int option) {
     case OPTION_OUT: options->out = optarg; return true;
     case OPTION_JSON: options->json = true; return true;
     case OPTION_BISECT: options->bisect = true; return true;
+    case OPTION_FULL: options->full = true; return true;
     case OPTION_PRINT: options->print = true; return true;
     case OPTION_KEEP_GOING: options->go_on = true; return true;
     case OPTION_DESIGN: options->design_file = optarg; return true;

@@ -29,7 +29,7 @@ struct runner_options {
   double seconds;
   int jobs;
   const char *out; /* NULL: none */
-  bool json, bisect, print, go_on, help, version;
+  bool json, bisect, full, print, go_on, help, version;
   int faults;
   uint64_t sites; /* 0: all */
   struct runner_changes changes;

@@ -18,6 +18,7 @@ void sim_disk_init(struct sim_disk *disk, const char *name) {
   memset(disk, 0, sizeof *disk);
   REQUIRE(strlen(name) < sizeof disk->name);
   strcpy(disk->name, name);
+  disk->name_size = strlen(name);
   for (int k = 0; k < SIM_FILE_COUNT; k++) {
     disk->file[k].range = malloc(SIM_DISK_RANGES_MAX * sizeof *disk->file[k].range);
     ENSURE(disk->file[k].range != NULL);

@@ -50,6 +50,7 @@ enum { SIM_SHM_SLOTS = 8, SIM_SHM_REGIONS_MAX = 4, SIM_SHM_REGION_SIZE = 32768 }
 
 struct sim_disk {
   char name[64]; /* file name of the database, process-unique */
+  size_t name_size;
   struct sim_file file[SIM_FILE_COUNT];
   unsigned char *shm[SIM_SHM_REGIONS_MAX];
 

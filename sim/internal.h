@@ -205,7 +205,7 @@ struct sim_world {
 /* world.c */
 struct sim_event *sim_world__event(struct sim_world *world, enum sim_event_kind kind);
 void sim_world__push(struct sim_world *world, int64_t time_ns, struct sim_event *event);
-/* The next event that is not cancelled; NULL when there is none. */
+/* The next event that can still change something; NULL when there is none. Those before it that cannot are dropped. */
 const struct sim_queue_item *sim_world__next(struct sim_world *world);
 int sim_world__ask(struct sim_world *world, const struct sim_point *point, const struct sim_subject *subject, uint8_t offered);
 

@@ -251,13 +251,12 @@ void sim_link__request(struct sim_world *world, struct sim_event *event) {
 
 void sim_link__answer(struct sim_world *world, struct sim_event *event) {
   struct sim_call *call = event->call;
-  bool stale = !call->waiting;
-  if (stale && !(world->setup->unreduced & SIM_ASK_STALE_ANSWERS)) return;
+  ENSURE(call->waiting);
   if (!event->asked) {
     const struct sim_queue_item *next = sim_world__next(world);
     struct sim_subject subject = subject_of(world, event->message, "on its way");
     uint8_t offered = 1U << ANSWER_LOST;
-    if (next != NULL && (stale || next->event != call->timeout)) offered |= 1U << ANSWER_BEHIND_NEXT;
+    if (next != NULL && next->event != call->timeout) offered |= 1U << ANSWER_BEHIND_NEXT;
     int answer = sim_world__ask(world, world->point.answer, &subject, offered);
     if (answer == ANSWER_BEHIND_NEXT) {
       put_off(world, event, next->time_ns, "just after the next event");
@@ -268,7 +267,6 @@ void sim_link__answer(struct sim_world *world, struct sim_event *event) {
       return;
     }
   }
-  if (stale) return;
   call->waiting = false;
   call->answer = event->message;
   call->timeout->cancelled = true;

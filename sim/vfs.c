@@ -22,14 +22,24 @@ static struct sim_disk *first_disk;
 static uint64_t random_state;
 static uint32_t opened_last_bit;
 
+static bool is_file_of(const struct sim_disk *disk, const char *path, enum sim_file_kind *kind_out) {
+  size_t size = disk->name_size;
+  if (strncmp(path, disk->name, size) != 0) return false;
+  if (path[size] == '\0') *kind_out = SIM_FILE_DATABASE;
+  else if (strcmp(path + size, "-journal") == 0) *kind_out = SIM_FILE_JOURNAL;
+  else if (strcmp(path + size, "-wal") == 0) *kind_out = SIM_FILE_WAL;
+  else return false;
+  return true;
+}
+
+/* SQLite asks after the journal at each transaction, mostly of the disk it asked about before: that one is kept in front. */
 static struct sim_disk *find_disk(const char *path, enum sim_file_kind *kind_out) {
-  for (struct sim_disk *disk = first_disk; disk != NULL; disk = disk->next) {
-    size_t size = strlen(disk->name);
-    if (strncmp(path, disk->name, size) != 0) continue;
-    if (path[size] == '\0') *kind_out = SIM_FILE_DATABASE;
-    else if (strcmp(path + size, "-journal") == 0) *kind_out = SIM_FILE_JOURNAL;
-    else if (strcmp(path + size, "-wal") == 0) *kind_out = SIM_FILE_WAL;
-    else continue;
+  for (struct sim_disk **at = &first_disk; *at != NULL; at = &(*at)->next) {
+    struct sim_disk *disk = *at;
+    if (!is_file_of(disk, path, kind_out)) continue;
+    *at = disk->next;
+    disk->next = first_disk;
+    first_disk = disk;
     return disk;
   }
   return NULL;

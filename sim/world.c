@@ -115,10 +115,18 @@ void sim_world__push(struct sim_world *world, int64_t time_ns, struct sim_event 
   sim_queue_push(&world->queue, time_ns, event);
 }
 
+/* Cancelled, or of a life that is over, or an answer nobody waits for: it will change nothing, so it orders nothing. */
+static bool is_dead(const struct sim_event *event) {
+  if (event->cancelled) return true;
+  if (event->node == NULL || event->kind == SIM_EVENT_BOOT) return false;
+  if (!event->node->up || event->life != event->node->life) return true;
+  return event->kind == SIM_EVENT_ANSWER && !event->call->waiting;
+}
+
 const struct sim_queue_item *sim_world__next(struct sim_world *world) {
   for (;;) {
     const struct sim_queue_item *first = sim_queue_first(&world->queue);
-    if (first == NULL || !first->event->cancelled) return first;
+    if (first == NULL || !is_dead(first->event)) return first;
     sim_queue_pop(&world->queue);
   }
 }
@@ -198,11 +206,10 @@ void sim_world_begin(struct sim_world *world, const struct sim_setup *setup, boo
   }
 }
 
-/* An event for a paused node waits for the end of the pause; one of an earlier life is dropped. */
-static bool put_off_or_dropped(struct sim_world *world, struct sim_event *event) {
+/* An event for a paused node waits for the end of the pause. */
+static bool put_off(struct sim_world *world, struct sim_event *event) {
   struct sim_node *node = event->node;
   if (node == NULL || event->kind == SIM_EVENT_BOOT) return false;
-  if (!node->up || event->life != node->life) return true;
   if (node->paused_until_ns > world->now_ns) {
     event->held_by = node;
     sim_world__push(world, node->paused_until_ns, event);
@@ -279,7 +286,7 @@ bool sim_world_step(struct sim_world *world) {
   world->counters.steps++;
   sim_where.step = world->steps;
   sim_where.time_ns = world->now_ns;
-  if (!put_off_or_dropped(world, item.event)) dispatch(world, item.event);
+  if (!put_off(world, item.event)) dispatch(world, item.event);
   if (world->trace.telling) world->trace.path[world->trace.path_count++] = world->trace.full;
   return true;
 }

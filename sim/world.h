@@ -74,12 +74,11 @@ enum sim_durability { SIM_DURABILITY_FULL, SIM_DURABILITY_RELAXED, SIM_DURABILIT
 /* The reductions of exploration: questions that are not asked because no answer could change what happens. Tests switch
    each off and compare the sets of distinct histories. */
 enum sim_unreduced {
-  SIM_ASK_YIELD_ALONE = 1,        /* yield where nothing else is due */
-  SIM_ASK_BEHIND_NOTHING = 2,     /* "behind the next event" where there is none */
-  SIM_ASK_LOST_TO_NOBODY = 4,     /* lost, where the receiver is down anyway */
-  SIM_ASK_STALE_ANSWERS = 8,      /* the fate of an answer nobody waits for any more */
-  SIM_ASK_POWER_WHEN_SYNCED = 16, /* power loss of a lone instance with nothing unsynced: a crash */
-  SIM_ASK_GAPS_TWICE = 32,        /* a gap also before each step, where one after the step before it was asked */
+  SIM_ASK_YIELD_ALONE = 1,       /* yield where nothing else is due */
+  SIM_ASK_BEHIND_NOTHING = 2,    /* "behind the next event" where there is none */
+  SIM_ASK_LOST_TO_NOBODY = 4,    /* lost, where the receiver is down anyway */
+  SIM_ASK_POWER_WHEN_SYNCED = 8, /* power loss of a lone instance with nothing unsynced: a crash */
+  SIM_ASK_GAPS_TWICE = 16,       /* a gap also before each step, where one after the step before it was asked */
 };
 
 /* What one run is made of, apart from its decisions. Owner: the caller, for the whole run. */
@@ -126,12 +125,12 @@ enum sim_end sim_world_run(struct sim_world *world);
    1. If the workload is done and `faults_until_ns` has passed (or twice that, done or not; or
       SIM_FAULTS_BEFORE_HEALING faults have fallen), healing begins: from here no fault is asked, nodes that
       are down or frozen come back now, messages under way keep their delay.
-   2. The event first in (time, insertion number) is taken; cancelled ones are dropped without moving time. None left:
-      the run is quiet and over. Too many steps, or too long since the last disturbance: it is stuck and over.
+   2. The event first in (time, insertion number) is taken; cancelled ones, those of a life that is over and answers
+      nobody waits for are dropped without moving time, and are no "next event" to anybody. None left: the run is quiet
+      and over. Too many steps, or too long since the last disturbance: it is stuck and over.
    3. Time becomes the event's time; it never moves otherwise. `yield` is an insertion at the present time, hence behind
       everything already due; a delay "behind the next event" is an insertion at that event's time, behind it.
-   4. An event for a paused node is put off to the end of its pause, in order; one for a node that is down, or for an
-      earlier life of a node, is dropped.
+   4. An event for a paused node is put off to the end of its pause, in order; a message for a node that is down is lost.
    5. A message asks its fate now, at delivery: lost, doubled, put off. A call request and a call answer likewise. A
       message put off or doubled is not asked again.
    6. The event is handled: an outsider to completion, one of ours on a fiber that runs until it ends or waits. After each

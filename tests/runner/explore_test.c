@@ -226,7 +226,6 @@ static const struct {
     {SIM_ASK_YIELD_ALONE, "yield where nothing else is due", 2, true},
     {SIM_ASK_BEHIND_NOTHING, "behind the next event, where there is none", 2, true},
     {SIM_ASK_LOST_TO_NOBODY, "lost, where the receiver is down", 2, true},
-    {SIM_ASK_STALE_ANSWERS, "answers that nobody waits for", 2, true},
     {SIM_ASK_POWER_WHEN_SYNCED, "power loss with nothing unsynced", 2, true},
     {SIM_ASK_GAPS_TWICE, "gaps asked twice", 1, false},
 };
