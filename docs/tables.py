@@ -8,6 +8,7 @@ nothing is written; what is out of date is named and the exit is 1. Also checked
 writing-a-model.md is found in examples/coupon.c, and that scenario-format.md describes every key the reader takes.
 """
 import pathlib
+import json
 import re
 import sys
 
@@ -25,11 +26,11 @@ JUDGED = {
     "operation_id_stable": ("when a charge request leaves", "operation_id_stable.c"),
     "legal_transition": ("when an event of an order becomes durable", "legal_transition.c"),
     "honest_reply": ("when words about a payment leave for a customer (OrderPaid, PaymentAlreadyCompleted, PaymentRefused, PaymentPending)", "honest_reply.c"),
-    "ack_implies_durable": ("when Ack or OrderAccepted leaves the order; and whenever a restarted process has read its database", "ack_implies_durable.c"),
+    "ack_implies_durable": ("when Ack or OrderAccepted leaves the order, or PicklistAccepted the warehouse; and whenever a restarted process has read its database", "ack_implies_durable.c"),
     "replay_is_pure": ("when anything leaves the order service", "replay.c"),
     "replay_equals_live": ("at each event that is replayed", "replay.c"),
     "polling_is_bounded": ("when a look-up leaves", "bounds.c"),
-    "redelivery_is_bounded": ("when a final payment result reaches the order service", "bounds.c"),
+    "redelivery_is_bounded": ("when a final payment result, OrderShipped or SendPicklist reaches its receiver", "bounds.c"),
     "every_intent_resolves": ("at the end of the run", "every_intent_resolves.c"),
     "exactly_one_ending": ("at the end of the run", "endings.c"),
     "parks_only_if_undecidable": ("at the end of the run", "parking.c"),
@@ -38,6 +39,17 @@ JUDGED = {
     "charged_implies_fulfilled_or_refunded": ("at the end of the run", "endings.c"),
     "ledgers_reconcile": ("at the end of the run", "ledgers_reconcile.c"),
     "manual_queue_is_complete": ("at the end of the run", "parking.c"),
+    "email_at_most_once": ("at each entry in the mail provider's ledger", "mails.c"),
+    "email_tells_truth": ("when a mail leaves the mail service", "mails.c"),
+    "picklist_at_most_once": ("at each entry in the carrier's ledger", "picklists.c"),
+    "picklist_matches_order": ("at each entry in the carrier's ledger", "picklists.c"),
+    "shipped_implies_paid": ("at each entry in the carrier's ledger", "picklists.c"),
+    "refund_at_most_once": ("at each refund in the gateway's ledger", "refunds.c"),
+    "refund_within_charge": ("at each refund in the gateway's ledger", "refunds.c"),
+    "refund_follows_charge": ("when a refund request leaves", "refunds.c"),
+    "outbox_drains": ("at the end of the run", "outbox_drains.c"),
+    "email_at_least_once": ("at the end of the run", "mails.c"),
+    "picklist_at_least_once": ("at the end of the run", "picklists.c"),
 }
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|[A-Za-z_]\w*|\d+|[(),]|\S', re.S)
@@ -124,15 +136,25 @@ def invariants(kind):
     return lines[:-1]
 
 
-def profiles():
-    def time(text):
-        return re.sub(r"^(\d+)\*SIM_(\w)\w*$", lambda m: m[1] + m[2].lower(), text.replace("SIM_", "1*SIM_") if text.startswith("SIM_") else text)
+def words_of_time(text):
+    return re.sub(r"^(\d+)\*SIM_(\w)\w*$", lambda m: m[1] + m[2].lower(), text.replace("SIM_", "1*SIM_") if text.startswith("SIM_") else text)
 
-    lines = ["| profile | takes keys, kept for | look-up, lag | other parameters under a known key | stores 5xx | in words |", "|---|---|---|---|---|---|"]
+
+def profiles():
+    lines = ["| profile | takes keys, kept for | look-up, lag | other parameters under a known key | stores 5xx | limits refunds | in words |", "|---|---|---|---|---|---|---|"]
     for _, a in entries("model/gateways/profiles.def"):
-        keys = time(a[3]) if a[2] == "true" else "no"
-        look_up = ("at once" if a[5] == "0" else time(a[5])) if a[4] == "true" else "no"
-        lines.append(row(f"`{a[0]}`", keys, look_up, a[6].replace("MODEL_OTHER_", "").lower(), "yes" if a[7] == "true" else "no", cap(a[1])))
+        keys = words_of_time(a[3]) if a[2] == "true" else "no"
+        look_up = ("at once" if a[5] == "0" else words_of_time(a[5])) if a[4] == "true" else "no"
+        lines.append(row(f"`{a[0]}`", keys, look_up, a[6].replace("MODEL_OTHER_", "").lower(), "yes" if a[7] == "true" else "no", "yes" if a[8] == "true" else "no", cap(a[1])))
+    return lines
+
+
+def mail_profiles():
+    lines = ["| profile | recognises a repeat, for | status query, lag | in words |", "|---|---|---|---|"]
+    for _, a in entries("model/gateways/mail_profiles.def"):
+        known = words_of_time(a[3]) if a[2] == "true" else "no"
+        query = ("at once" if a[5] == "0" else words_of_time(a[5])) if a[4] == "true" else "no"
+        lines.append(row(f"`{a[0]}`", known, query, cap(a[1])))
     return lines
 
 
@@ -153,12 +175,42 @@ def sim_points():
 TABLES = {
     "sim-points": sim_points,
     "profiles": profiles,
+    "mail-profiles": mail_profiles,
     "faults": lambda: faults("FAULT"),
     "workload": lambda: faults("WORKLOAD"),
     "axes": axes,
     "invariants-always": lambda: invariants("ALWAYS"),
     "invariants-eventually": lambda: invariants("EVENTUALLY"),
 }
+
+
+def schema(text):
+    """The closed lists of scenarios/scenario.schema.json: axes, invariants, profiles, fault points with their answers."""
+    whole = json.loads(text)
+    design, points = {}, {}
+    for macro, a in entries("model/axes.def"):
+        if macro == "AXIS":
+            design[a[1]] = {"enum": []}
+            choices = design[a[1]]["enum"]
+        elif macro == "CHOICE":
+            choices.append(a[2])
+    for macro, a in entries("faults/catalogue.def"):
+        if macro == "POINT":
+            answers = points[a[0]] = []
+        else:
+            answers.append(a[0])
+    whole["properties"]["design"]["properties"] = design
+    whole["$defs"]["invariants"]["items"]["enum"] = [a[1] for _, a in entries("model/invariants/invariants.def")]
+    whole["$defs"]["profile"]["enum"] = [a[0] for _, a in entries("model/gateways/profiles.def")]
+    whole["properties"]["mail"]["enum"] = [a[0] for _, a in entries("model/gateways/mail_profiles.def")]
+    section = whole["properties"]["faults"]["oneOf"][1]["properties"]
+    for name in [name for name in section if name not in ("base", "swarm")]:
+        del section[name]
+    odds = {"$ref": "#/$defs/odds"}
+    for name, answers in points.items():
+        section[name] = {"oneOf": [{"const": "off"}, {"type": "object", "additionalProperties": False, "properties": {answer: odds for answer in answers[1:]}}]}
+    whole["$defs"]["explore"]["properties"] = {name: {"type": "array", "items": {"enum": answers[1:]}} for name, answers in points.items()}
+    return json.dumps(whole, indent=2) + "\n"
 
 
 def main():
@@ -171,6 +223,13 @@ def main():
             wrong.append(f"docs/{path.name}: a table is out of date; run docs/tables.py")
         elif new != old:
             path.write_text(new)
+    path = ROOT / "scenarios/scenario.schema.json"
+    old = path.read_text()
+    new = schema(old)
+    if new != old and check:
+        wrong.append("scenarios/scenario.schema.json: a list is out of date; run docs/tables.py")
+    elif new != old:
+        path.write_text(new)
     source = (ROOT / "examples/coupon.c").read_text()
     for block in re.findall(r"```c\n(.*?)```", (DOCS / "writing-a-model.md").read_text(), re.S):
         if block not in source:

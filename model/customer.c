@@ -6,13 +6,14 @@
 #include "model/shop.h"
 #include "sim/check.h"
 
-enum customer_step { CUSTOMER_AWAY, CUSTOMER_PLACING, CUSTOMER_PAYING, CUSTOMER_WAITING, CUSTOMER_DONE };
+enum customer_step { CUSTOMER_AWAY, CUSTOMER_PLACING, CUSTOMER_PAYING, CUSTOMER_CANCELLING, CUSTOMER_WAITING, CUSTOMER_DONE };
 
 struct customer {
   enum customer_step step;
   int64_t purchase, cart, card;
   uint32_t tries;
   bool tried_other_card;
+  enum { CANCEL_NEVER, CANCEL_AT_ONCE, CANCEL_WHEN_PAID, CANCEL_LATER } cancels;
   struct sim_id id; /* "purchase:1" */
   struct sim_timer resubmit;
 };
@@ -23,11 +24,15 @@ struct model_customers {
   int64_t busy;
 };
 
+enum { TRIES_OF_CANCELLING = 500 };
+static const int64_t RECONSIDER_NS = SIM_HOUR;
 enum { TRIES_OF_A_CARD = 50 }; /* the second card's tries count from 51, so that addresses rarely repeat */
 static const int64_t RESUBMIT_NS = 40 * SIM_SECOND;
 static const int64_t RESUBMIT_MAX_NS = 6 * SIM_HOUR;
 
+/* Tries of cancelling start anew. */
 static int64_t back_off(int64_t first_ns, int64_t most_ns, uint32_t tries) {
+  if (tries > TRIES_OF_CANCELLING) tries -= TRIES_OF_CANCELLING;
   int64_t delay_ns = first_ns;
   for (uint32_t i = 1; i < tries && delay_ns < most_ns; i++) delay_ns *= 2;
   return delay_ns < most_ns ? delay_ns : most_ns;
@@ -65,16 +70,22 @@ static void arm_resubmit(struct sim_node *node, struct customer *customer) {
 static void submit(struct sim_node *node, struct customer *customer) {
   struct model_shop *shop = model_shop_of(node);
   customer->tries++;
-  enum model_kind kind = customer->step == CUSTOMER_PLACING ? KIND_PLACE_ORDER : KIND_PROCESS_PAYMENT;
+  enum model_kind kind = customer->step == CUSTOMER_PLACING      ? KIND_PLACE_ORDER
+                         : customer->step == CUSTOMER_CANCELLING ? KIND_CANCEL_ORDER
+                                                                 : KIND_PROCESS_PAYMENT;
   struct sim_message message = message_of(shop, customer, kind);
   sim_send(node, SERVICE_ORDERS, &message, back_off(RESUBMIT_NS, RESUBMIT_MAX_NS, customer->tries));
   arm_resubmit(node, customer);
 }
 
+static bool is_busy(const struct customer *customer) {
+  return customer->step == CUSTOMER_PLACING || customer->step == CUSTOMER_PAYING || customer->step == CUSTOMER_CANCELLING;
+}
+
 static void finish(struct sim_node *node, struct customer *customer, enum customer_step step) {
   struct model_shop *shop = model_shop_of(node);
   sim_timer_cancel(node, &customer->resubmit);
-  bool was_busy = customer->step == CUSTOMER_PLACING || customer->step == CUSTOMER_PAYING;
+  bool was_busy = is_busy(customer);
   customer->step = step;
   if (was_busy && --shop->customers->busy == 0) sim_world_workload_done(shop->world);
 }
@@ -105,6 +116,36 @@ static void pay(struct sim_node *node, struct customer *customer, int64_t card) 
   if (ask(shop, "customer.pays", customer, "pay") != 0) submit(node, customer);
 }
 
+static void cancel(struct sim_node *node, struct customer *customer) {
+  struct model_shop *shop = model_shop_of(node);
+  customer->cancels = CANCEL_NEVER;
+  customer->tries = TRIES_OF_CANCELLING;
+  back_to_work(shop, customer);
+  customer->step = CUSTOMER_CANCELLING;
+  submit(node, customer);
+}
+
+static void reconsider(struct sim_node *node, struct customer *customer) {
+  if (customer->cancels == CANCEL_LATER) cancel(node, customer);
+}
+
+static void paid(struct sim_node *node, struct customer *customer) {
+  if (customer->step == CUSTOMER_CANCELLING) return; /* old news: the answer to the cancellation is waited for */
+  if (customer->cancels == CANCEL_WHEN_PAID) cancel(node, customer);
+  else finish(node, customer, CUSTOMER_DONE);
+}
+
+/* Does this customer cancel? Then some time hence, or later by the events that come. */
+static void think(struct sim_node *node, struct customer *customer) {
+  struct model_shop *shop = model_shop_of(node);
+  if (shop->config->workflow != MODEL_WORKFLOW_ORDER || customer->cart > 1) return;
+  shop->address_broken[customer->purchase] = ask(shop, "customer.address", customer, "order placed") != 0;
+  customer->cancels = ask(shop, "customer.cancels", customer, "order placed");
+  if (customer->cancels != CANCEL_LATER) return;
+  struct sim_message timer = message_of(shop, customer, KIND_RECONSIDER);
+  sim_timer_set(node, RECONSIDER_NS, &timer);
+}
+
 static void accepted(struct sim_node *node, struct customer *customer) {
   struct model_shop *shop = model_shop_of(node);
   if (customer->step != CUSTOMER_PLACING) return;
@@ -115,7 +156,9 @@ static void accepted(struct sim_node *node, struct customer *customer) {
     model_fact_price_changed(shop);
     sim_send(node, SERVICE_ORDERS, &news, 0);
   }
+  think(node, customer);
   pay(node, customer, 1);
+  if (customer->cancels == CANCEL_AT_ONCE) cancel(node, customer);
 }
 
 static void refused(struct sim_node *node, struct customer *customer, enum model_refusal refusal) {
@@ -158,41 +201,26 @@ void model_customer_handle(struct sim_node *node, const struct sim_message *mess
     return;
   }
   if (message->subject != model_order_number(customer->purchase, customer->cart)) return; /* about a cart of the past */
-  switch ((enum model_kind)message->kind) {
+  switch ((int)message->kind) {
     case KIND_RESUBMIT:
-      if (customer->step == CUSTOMER_PLACING || customer->step == CUSTOMER_PAYING) submit(node, customer);
+      if (is_busy(customer)) submit(node, customer);
       return;
     case KIND_ORDER_ACCEPTED: accepted(node, customer); return;
     case KIND_ORDER_PAID:
-    case KIND_PAYMENT_ALREADY_COMPLETED: finish(node, customer, CUSTOMER_DONE); return;
+    case KIND_PAYMENT_ALREADY_COMPLETED: paid(node, customer); return;
     case KIND_PAYMENT_REFUSED:
       if (message->value[VALUE_CARD] == customer->card) refused(node, customer, (enum model_refusal)message->value[VALUE_STATUS]);
       return;
     case KIND_PAYMENT_PENDING:
       if (message->value[VALUE_CARD] == customer->card || customer->tried_other_card) pending(node, customer);
       return;
-    case KIND_PLACE_ORDER:
-    case KIND_PROCESS_PAYMENT:
-    case KIND_PRICE_CHANGED:
-    case KIND_CHARGE_PAYMENT:
-    case KIND_RESOLVE_PAYMENT:
-    case KIND_PAYMENT_SUCCEEDED:
-    case KIND_PAYMENT_FAILED:
-    case KIND_PAYMENT_UNKNOWN:
-    case KIND_PAYMENT_PARKED:
-    case KIND_ACK:
-    case KIND_CHARGE:
-    case KIND_CHARGED:
-    case KIND_LOOK_UP:
-    case KIND_LOOKED_UP:
-    case KIND_REFUND_CHARGE:
-    case KIND_REFUNDED:
-    case KIND_ASK_AGAIN:
-    case KIND_REDELIVER:
-    case KIND_ARRIVE:
-    case KIND_SLOW_CHARGE:
-    case KIND_CHECK_DOUBLE:
-    case MODEL_KIND_COUNT: UNREACHABLE("a message no customer gets");
+    case KIND_RECONSIDER: reconsider(node, customer); return;
+    case KIND_ORDER_CANCELLED:
+    case KIND_CANCEL_REFUSED: finish(node, customer, CUSTOMER_DONE); return;
+    case KIND_CANCEL_NOTED:
+      if (customer->step == CUSTOMER_CANCELLING) finish(node, customer, CUSTOMER_WAITING);
+      return;
+    default: UNREACHABLE("a message no customer gets");
   }
 }
 

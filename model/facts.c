@@ -12,6 +12,10 @@ const struct sim_invariant model_invariants[MODEL_INVARIANT_COUNT] = {
 #undef INVARIANT
 };
 
+int model_invariant_count(enum model_workflow workflow) {
+  return workflow == MODEL_WORKFLOW_PAYMENT ? MODEL_INVARIANTS_OF_PAYMENT : MODEL_INVARIANT_COUNT;
+}
+
 int model_invariant_find(const char *name) {
   for (int i = 0; i < MODEL_INVARIANT_COUNT; i++) {
     if (strcmp(model_invariants[i].name, name) == 0) return i;
@@ -80,6 +84,31 @@ void model_fact_charged(struct model_shop *shop, const struct model_charge *char
   model_check_amount(shop, charge);
 }
 
+void model_fact_mailed(struct model_shop *shop, const struct model_mail_sent *sent) {
+  model_order_fact(shop, sent->order)->mails[sent->step]++;
+  model_check_mail(shop, sent);
+}
+
+void model_fact_collected(struct model_shop *shop, const struct model_parcel *parcel) {
+  model_order_fact(shop, parcel->order)->parcels++;
+  model_check_parcel(shop, parcel);
+}
+
+void model_fact_refunded(struct model_shop *shop, const struct model_refund *refund) {
+  model_order_fact(shop, refund->order)->refunds++;
+  model_check_refund(shop, refund);
+}
+
+bool model_fact_parked(const struct model_shop *shop, size_t service, size_t table, int64_t order, enum model_step step) {
+  for (size_t i = 0; i < sim_durable_count(shop->world, service, table); i++) {
+    const struct sim_row *row = sim_durable_row(shop->world, service, table, i);
+    if (row->cell[EFFECT_ORDER].number == order && row->cell[EFFECT_STEP].number == (int64_t)step &&
+        row->cell[EFFECT_STATUS].number == STATE_PARKED)
+      return true;
+  }
+  return false;
+}
+
 /* ---- durable rows ---- */
 
 static int64_t cell(const struct sim_row *row, int column) { return row->cell[column].number; }
@@ -100,12 +129,38 @@ static enum model_state state_after(enum model_event event) {
   return state[event];
 }
 
+/* What a durable event says about fulfilment. */
+static void take_fulfilment(struct model_order_fact *fact, enum model_event event, const struct sim_row *row) {
+  switch ((int)event) {
+    case EVENT_PAYMENT_COMPLETED: fact->mail_owed[STEP_CONFIRMATION] = !fact->cancelled && !fact->cancel_noted; return;
+    case EVENT_CANCELLATION_REQUESTED:
+      fact->cancelling = true;
+      fact->cancel_noted = cell(row, EVENT_NUMBER) == 0;
+      return;
+    case EVENT_CANCELLATION_REFUSED: fact->cancelling = false; return;
+    case EVENT_ORDER_CANCELLED:
+      fact->cancelling = false;
+      fact->cancelled = true;
+      fact->mail_owed[STEP_CORRECTION] = fact->state == STATE_COMPLETED;
+      return;
+    case EVENT_ORDER_SHIPPED:
+      fact->shipped = true;
+      fact->mail_owed[STEP_SHIPPING] = !fact->cancelled;
+      return;
+    case EVENT_REFUND_REQUESTED: fact->refund_minor = cell(row, EVENT_NUMBER); return;
+    case EVENT_REFUND_COMPLETED: fact->refunded_minor = fact->refund_minor; return;
+    case EVENT_REFUND_FAILED: fact->refund_failed = true; return;
+    default: return;
+  }
+}
+
 /* Take an event row into the order's facts; `judge` is false when facts are only rebuilt. */
 static void take_event(struct model_shop *shop, const struct sim_row *row, bool judge) {
   struct model_order_fact *fact = model_order_fact(shop, cell(row, EVENT_ORDER));
   enum model_event event = (enum model_event)cell(row, EVENT_TYPE);
   if (judge) model_check_transition(shop, fact, event);
-  if (event != EVENT_ORDER_PLACED) fact->state = state_after(event);
+  take_fulfilment(fact, event, row);
+  if (event != EVENT_ORDER_PLACED && state_after(event) != STATE_KEPT) fact->state = state_after(event);
   if (event == EVENT_ORDER_PLACED) fact->placed = true;
   if (event == EVENT_PAYMENT_REQUESTED) {
     fact->requested = true;
@@ -131,6 +186,9 @@ static void rebuild_order(struct model_shop *shop, int64_t order) {
   fact->placed = fact->requested = false;
   fact->state = STATE_NOT_REQUESTED;
   fact->operation = 0;
+  fact->cancelling = fact->cancel_noted = fact->cancelled = fact->shipped = fact->refund_failed = false;
+  fact->refund_minor = fact->refunded_minor = 0;
+  memset(fact->mail_owed, 0, sizeof fact->mail_owed);
   for (size_t c = 0; c <= MODEL_CARDS_MAX; c++) fact->by_card[c].declined = fact->by_card[c].ended = false;
   for (int64_t seq = 1; seq < MODEL_EVENTS_MAX; seq++) {
     for (size_t i = 0; i < sim_durable_count(shop->world, SERVICE_ORDERS, TABLE_EVENTS); i++) {
@@ -208,6 +266,7 @@ static void on_row(struct sim_world *world, size_t service, size_t table, enum s
   struct model_shop *shop = sim_world_model(world);
   if (service == SERVICE_ORDERS && table == TABLE_EVENTS) observe_event(shop, change, row);
   if (service == SERVICE_PAYMENTS && table == TABLE_OPERATIONS) observe_operation(shop, change, row);
+  if (service == SERVICE_ORDERS && table == TABLE_OUTBOX) sim_danger(world, INVARIANT_OUTBOX_DRAINS);
 }
 
 /* ---- what leaves, what comes back ---- */
@@ -230,6 +289,9 @@ static void on_leaves(struct sim_node *node, const struct sim_message *message) 
       return;
     }
     case KIND_LOOK_UP: model_check_polling(node, message); return;
+    case KIND_DELIVER_MAIL: model_check_mail_leaves(node, message); return;
+    case KIND_MAKE_REFUND: model_check_refund_leaves(node, message); return;
+    case KIND_PICKLIST_ACCEPTED: model_check_picklist_accepted(node, message); return;
     case KIND_ACK:
     case KIND_ORDER_ACCEPTED: model_check_ack(node, message); return;
     case KIND_ORDER_PAID:
@@ -265,6 +327,7 @@ static bool is_definite(const struct model_shop *shop, const struct model_order_
 
 static void on_answered(struct sim_node *node, const struct sim_message *request, const struct sim_message *answer) {
   struct model_shop *shop = model_shop_of(node);
+  if (request->kind != KIND_CHARGE && request->kind != KIND_LOOK_UP) return;
   struct model_order_fact *fact = model_order_fact(shop, request->subject);
   int64_t card = request->value[VALUE_CARD];
   if (answer != NULL && answer->value[VALUE_STATUS] == GATEWAY_DECLINED && card >= 1 && card <= MODEL_CARDS_MAX) {
@@ -292,6 +355,11 @@ static void on_delivered(struct sim_node *node, const struct sim_message *messag
   if (may_charge && purchase >= 1 && purchase <= MODEL_PURCHASES_MAX && facts_of(shop)->purchase[purchase].charges > 0)
     sim_danger(shop->world, INVARIANT_AT_MOST_ONE_CHARGE);
   if (sim_node_service(node) == SERVICE_ORDERS) model_check_redelivery(node, message);
+  if (message->kind == KIND_REFUND_PAYMENT && model_order_fact(shop, message->subject)->refunds > 0)
+    sim_danger(shop->world, INVARIANT_REFUND_AT_MOST_ONCE);
+  if (message->kind == KIND_SEND_EMAIL && model_order_fact(shop, message->subject)->mails[message->value[VALUE_STEP]] > 0)
+    sim_danger(shop->world, INVARIANT_EMAIL_AT_MOST_ONCE);
+  if (message->kind == KIND_SEND_PICKLIST || message->kind == KIND_ORDER_SHIPPED) model_check_fulfilment_redelivery(node, message);
 }
 
 static void on_crashed(struct sim_node *node) {
@@ -312,6 +380,7 @@ static void on_recovered(struct sim_node *node) {
   struct model_shop *shop = model_shop_of(node);
   model_check_intent_recovered(shop);
   model_check_acked_recovered(shop);
+  if (sim_node_service(node) == SERVICE_WAREHOUSE) model_check_picklists_recovered(shop);
 }
 
 static void on_judge(struct sim_world *world) {
@@ -324,6 +393,10 @@ static void on_judge(struct sim_world *world) {
   model_judge_charges(shop);
   model_judge_ledgers(shop);
   model_judge_queue(shop);
+  if (shop->config->workflow == MODEL_WORKFLOW_PAYMENT) return;
+  model_judge_mails(shop);
+  model_judge_picklists(shop);
+  model_judge_outbox(shop);
 }
 
 const struct sim_observer model_observer = {.row = on_row,

@@ -16,6 +16,9 @@ enum model_invariant {
 #undef INVARIANT
   MODEL_INVARIANT_COUNT
 };
+enum { MODEL_INVARIANTS_OF_PAYMENT = INVARIANT_EMAIL_AT_MOST_ONCE };
+/* How many of them, from the first, a workflow is judged by. */
+int model_invariant_count(enum model_workflow workflow);
 extern const struct sim_invariant model_invariants[MODEL_INVARIANT_COUNT];
 int model_invariant_find(const char *name);
 
@@ -50,6 +53,19 @@ struct model_order_fact {
   int64_t delivered_ns[4];
   bool acked_durable; /* an acknowledgement left on the strength of a durable event */
   bool parked_undecidable;
+  /* Fulfilment, by the durable events and by the ledgers. */
+  bool cancelling, cancel_noted; /* a cancellation was asked for; before the payment's end */
+  bool cancelled, shipped;
+  bool mail_owed[MODEL_STEP_COUNT];
+  int64_t refund_minor;             /* asked for */
+  int64_t refunded_minor;           /* recorded as made */
+  bool refund_failed;               /* recorded as not made: a case for a human */
+  uint32_t mails[MODEL_STEP_COUNT]; /* in the provider's ledger */
+  uint32_t parcels;                 /* in the carrier's ledger */
+  uint32_t refunds;                 /* in the gateway's ledger */
+  uint32_t redelivered[2];          /* SendPicklist at the warehouse, OrderShipped at the orders */
+  int64_t redelivered_ns[2];
+  bool accepted_durable; /* PicklistAccepted left on the strength of a durable picklist */
 };
 
 struct model_operation_fact { /* one row of payment_operations */
@@ -92,6 +108,11 @@ void model_fact_wanted(struct model_shop *shop, int64_t purchase, int64_t order,
 void model_fact_declined(struct model_shop *shop, int64_t order, int64_t card);
 void model_fact_price_changed(struct model_shop *shop);
 void model_fact_charged(struct model_shop *shop, const struct model_charge *charge);
+void model_fact_mailed(struct model_shop *shop, const struct model_mail_sent *sent);
+void model_fact_collected(struct model_shop *shop, const struct model_parcel *parcel);
+void model_fact_refunded(struct model_shop *shop, const struct model_refund *refund);
+/* Is an effect (a mail, a refund) parked in this table of effects? */
+bool model_fact_parked(const struct model_shop *shop, size_t service, size_t table, int64_t order, enum model_step step);
 /* Reported by the actor runtime: it would be the persistence library's own hooks. */
 void model_fact_replay_started(struct sim_node *node, int64_t order);
 void model_fact_replayed(struct sim_node *node, int64_t order, int64_t seq, uint64_t state_hash);
@@ -115,6 +136,17 @@ void model_check_acked_recovered(struct model_shop *shop);
 void model_check_replay_leaves(struct sim_node *node, const struct sim_message *message);
 void model_check_polling(struct sim_node *node, const struct sim_message *request);
 void model_check_redelivery(struct sim_node *node, const struct sim_message *message);
+void model_check_mail(struct model_shop *shop, const struct model_mail_sent *sent);
+void model_check_mail_leaves(struct sim_node *node, const struct sim_message *request);
+void model_check_parcel(struct model_shop *shop, const struct model_parcel *parcel);
+void model_check_picklist_accepted(struct sim_node *node, const struct sim_message *message);
+void model_check_picklists_recovered(struct model_shop *shop);
+void model_check_refund(struct model_shop *shop, const struct model_refund *refund);
+void model_check_refund_leaves(struct sim_node *node, const struct sim_message *request);
+void model_check_fulfilment_redelivery(struct sim_node *node, const struct sim_message *message);
+void model_judge_mails(struct model_shop *shop);
+void model_judge_picklists(struct model_shop *shop);
+void model_judge_outbox(struct model_shop *shop);
 void model_judge_resolves(struct model_shop *shop);
 void model_judge_endings(struct model_shop *shop);
 void model_judge_parking(struct model_shop *shop);

@@ -10,6 +10,9 @@ enum {
   MODEL_OPERATIONS_MAX = 128,                               /* operations of one run: an order has one, two after a decline */
   MODEL_EVENTS_MAX = 40,                                    /* events of one order: five in practice, more only in broken designs */
   MODEL_CHARGES_MAX = 256,                                  /* ledger entries of one run */
+  MODEL_EFFECTS_MAX = 256,                                  /* mails or refunds that one provider saw in one run */
+  MODEL_PARCELS_MAX = 64,                                   /* parcels of one run: one an order */
+  MODEL_OUTBOX_SUBJECT = 0,                                 /* the dispatcher's mailbox: orders are numbered from 1 */
   MODEL_REQUESTS_MAX = 1024,                                /* requests the gateway saw in one run */
 };
 

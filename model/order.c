@@ -10,52 +10,8 @@
 #include <string.h>
 
 #include "model/facts.h"
-#include "model/shop.h"
+#include "model/order.h"
 #include "sim/check.h"
-
-enum order_statement {
-  READ_EVENTS,
-  READ_ORDERS,
-  INSERT_EVENT,
-  INSERT_EVENT_NEXT_FREE,
-  READ_LAST_SEQ,
-  CLAIM,
-  CHECK_CLAIM,
-  READ_CLAIM,
-  WRITE_PRICE,
-  READ_PRICE,
-  ORDER_BOOT
-};
-
-struct order_event {
-  int64_t seq;
-  enum model_event type;
-  struct sim_id operation;
-  int64_t number, purchase, amount_minor, card, payment, at_ns;
-};
-
-/* The actor's state: what the events say, and what dies with the process. */
-struct order {
-  int64_t id;
-  int64_t seq;
-  bool placed;
-  enum model_state state;
-  struct sim_id operation;
-  int64_t number; /* of the operation: 1, then its successors */
-  int64_t purchase, amount_minor, card, payment;
-  int64_t reminder_ns; /* when the order becomes overdue: a fact of its events, see replay.purity */
-  /* Not from events. */
-  int64_t epoch;
-  int64_t checked_ns; /* when this activation last knew itself to be the live one */
-  uint32_t tries;
-  struct sim_timer ask_again;
-  bool answered_once; /* completion.ack=first_time_only */
-};
-
-struct order_memory {
-  struct order *order[MODEL_ORDERS_MAX];
-  size_t count;
-};
 
 enum { NOT_EXECUTED = -1 };
 static const int64_t ASK_AGAIN_NS = 30 * SIM_SECOND;
@@ -96,7 +52,8 @@ static int64_t reminder_of(struct sim_node *node, const struct order_event *even
 static uint64_t state_hash(const struct order *order) {
   uint64_t hash = sim_mix(sim_mix((uint64_t)order->state + 1, (uint64_t)order->placed), order->operation.hash);
   hash = sim_mix(sim_mix(sim_mix(hash, (uint64_t)order->number), (uint64_t)order->purchase), (uint64_t)order->amount_minor);
-  return sim_mix(sim_mix(sim_mix(hash, (uint64_t)order->card), (uint64_t)order->payment), (uint64_t)order->reminder_ns);
+  hash = sim_mix(sim_mix(sim_mix(hash, (uint64_t)order->card), (uint64_t)order->payment), (uint64_t)order->reminder_ns);
+  return model_fulfilment__hash(order, hash);
 }
 
 static void send_charge(struct sim_node *node, struct order *order, enum model_kind kind);
@@ -105,7 +62,7 @@ static void send_charge(struct sim_node *node, struct order *order, enum model_k
 static void apply(struct sim_node *node, struct order *order, const struct order_event *event, bool replaying) {
   const struct model_design *design = model_design_of(node);
   order->seq = event->seq;
-  switch (event->type) {
+  switch ((int)event->type) {
     case EVENT_ORDER_PLACED:
       order->placed = true;
       order->purchase = event->purchase;
@@ -132,8 +89,7 @@ static void apply(struct sim_node *node, struct order *order, const struct order
       order->state = STATE_UNKNOWN;
       return;
     case EVENT_PAYMENT_PARKED: order->state = STATE_PARKED; return;
-    case EVENT_NONE:
-    case MODEL_EVENT_COUNT: UNREACHABLE("an event type the order does not know");
+    default: model_fulfilment__apply(order, event); return;
   }
 }
 
@@ -161,29 +117,82 @@ static bool insert_event(struct sim_node *node, struct order *order, struct orde
                      event->purchase, event->amount_minor, event->card, event->payment, event->at_ns) == 1;
 }
 
-/* Persist an event, then apply it. Returns false when this activation is stale: it has been evicted. */
-static bool persist(struct sim_node *node, struct order *order, struct order_event *event) {
-  event->seq = order->seq + 1;
-  event->at_ns = sim_world_now(sim_node_world(node));
-  event->purchase = order->placed ? order->purchase : event->purchase;
-  event->amount_minor = order->placed ? order->amount_minor : event->amount_minor;
+void model_order__batch_begin(struct order_batch *batch) {
+  batch->event_count = batch->letter_count = 0;
+  batch->done = MODEL_STEP_COUNT;
+  batch->parked = false;
+}
+
+struct order_event *model_order__batch_add(struct order_batch *batch, enum model_event type) {
+  ENSURE(batch->event_count < ORDER_BATCH_MAX);
+  struct order_event *event = &batch->event[batch->event_count++];
+  *event = (struct order_event){.type = type};
+  return event;
+}
+
+void model_order__batch_send(struct order_batch *batch, enum model_step step, int64_t amount_minor, int64_t payment) {
+  ENSURE(batch->letter_count < ORDER_BATCH_MAX);
+  batch->letter[batch->letter_count++] = (struct order_letter){step, amount_minor, payment};
+}
+
+/* The outbox's part of a batch, inside the transaction under way. */
+static void write_outbox(struct sim_node *node, const struct order *order, const struct order_batch *batch) {
+  for (size_t i = 0; i < batch->letter_count; i++) model_outbox__enqueue(node, order, &batch->letter[i]);
+}
+
+static bool write_events(struct sim_node *node, struct order *order, struct order_batch *batch) {
+  for (size_t i = 0; i < batch->event_count; i++) {
+    struct order_event *event = &batch->event[i];
+    event->seq = order->seq + 1 + (int64_t)i;
+    event->at_ns = sim_world_now(sim_node_world(node));
+    event->purchase = order->placed ? order->purchase : event->purchase;
+    event->amount_minor = order->placed ? order->amount_minor : event->amount_minor;
+    if (!insert_event(node, order, event)) return false;
+  }
+  if (batch->done != MODEL_STEP_COUNT) model_outbox__end(node, order, batch->done, batch->parked);
+  return true;
+}
+
+static void apply_batch(struct sim_node *node, struct order *order, const struct order_batch *batch) {
+  for (size_t i = 0; i < batch->event_count; i++) {
+    const struct order_event *event = &batch->event[i];
+    apply(node, order, event, false);
+    order->checked_ns = event->at_ns; /* the time of the check, which a pause may have followed */
+    model_fact_applied(node, order->id, event->seq, state_hash(order));
+  }
+}
+
+static void outbox_in_its_own_transaction(struct sim_node *node, const struct order *order, const struct order_batch *batch) {
+  if (batch->letter_count == 0) return;
   sim_sql_begin(node);
-  if (!insert_event(node, order, event)) {
+  write_outbox(node, order, batch);
+  model_commit(node, "outbox rows");
+  model_outbox__wake(node);
+}
+
+/* outbox.write=none: what would be in the outbox leaves at once, and only once. */
+static void send_without_outbox(struct sim_node *node, const struct order *order, const struct order_batch *batch) {
+  for (size_t i = 0; i < batch->letter_count; i++) model_outbox__send(node, order->id, &batch->letter[i], 1, false);
+}
+
+bool model_order__persist(struct sim_node *node, struct order *order, struct order_batch *batch) {
+  const struct model_design *design = model_design_of(node);
+  bool together = MODEL_CHOSEN(design, OUTBOX_WRITE, SAME_TRANSACTION);
+  if (MODEL_CHOSEN(design, OUTBOX_WRITE, MESSAGE_THEN_STATE)) outbox_in_its_own_transaction(node, order, batch);
+  sim_sql_begin(node);
+  if (!write_events(node, order, batch)) {
     sim_sql_rollback(node);
     evict_and_stand_down(node, order);
     return false;
   }
-  model_commit(node, model_event_name(event->type));
-  apply(node, order, event, false);
-  order->checked_ns = event->at_ns; /* the time of the check, which a pause may have followed */
-  model_fact_applied(node, order->id, event->seq, state_hash(order));
+  if (together) write_outbox(node, order, batch);
+  model_commit(node, batch->event_count > 0 ? model_event_name(batch->event[0].type) : "outbox row done");
+  apply_batch(node, order, batch);
+  if (batch->letter_count == 0) return true;
+  if (together) model_outbox__wake(node);
+  if (MODEL_CHOSEN(design, OUTBOX_WRITE, STATE_THEN_MESSAGE)) outbox_in_its_own_transaction(node, order, batch);
+  if (MODEL_CHOSEN(design, OUTBOX_WRITE, NONE)) send_without_outbox(node, order, batch);
   return true;
-}
-
-static bool persist_plain(struct sim_node *node, struct order *order, enum model_event type, int64_t payment) {
-  struct order_event event = {
-      .type = type, .operation = order->operation, .number = order->number, .card = order->card, .payment = payment};
-  return persist(node, order, &event);
 }
 
 /* ---- recovery ---- */
@@ -251,6 +260,7 @@ static struct order *activate(struct sim_node *node, int64_t id) {
   }
   model_fact_recovery_completed(node, id);
   resume(node, order);
+  model_fulfilment__resume(node, order);
   return order;
 }
 
@@ -285,9 +295,14 @@ static void send_charge(struct sim_node *node, struct order *order, enum model_k
 /* Ask for a payment under this operation number: intent first, then the command. */
 static void request(struct sim_node *node, struct order *order, int64_t number, int64_t card) {
   const struct model_design *design = model_design_of(node);
-  struct order_event event = {
-      .type = EVENT_PAYMENT_REQUESTED, .number = number, .card = card, .operation = model_operation_id(order->id, number)};
-  if (!persist(node, order, &event)) return;
+  struct order_batch batch;
+  model_order__batch_begin(&batch);
+  struct order_event *event = model_order__batch_add(&batch, EVENT_PAYMENT_REQUESTED);
+  event->number = number;
+  event->card = card;
+  event->operation = model_operation_id(order->id, number);
+  model_fulfilment__payment_requested(node, order, &batch);
+  if (!model_order__persist(node, order, &batch)) return;
   order->tries = 0;
   if (!MODEL_CHOSEN(design, REPLAY_EFFECTS, IN_HANDLER)) send_charge(node, order, KIND_CHARGE_PAYMENT);
 }
@@ -307,7 +322,7 @@ static void resume(struct sim_node *node, struct order *order) {
 
 /* Tell the customer how things stand. Words that a process frozen past its lease was about to say may be false by now:
    it says nothing, and the customer asks again. */
-static void tell_customer(struct sim_node *node, const struct order *order, enum model_kind kind, int64_t status, uint32_t attempt) {
+void model_order__tell_customer(struct sim_node *node, const struct order *order, enum model_kind kind, int64_t status, uint32_t attempt) {
   struct model_shop *shop = model_shop_of(node);
   if (several_instances(node) && sim_world_now(shop->world) - order->checked_ns > shop->config->lease_ns) return;
   struct sim_message message = {
@@ -321,18 +336,21 @@ static void tell_customer(struct sim_node *node, const struct order *order, enum
 }
 
 static void tell_failed(struct sim_node *node, const struct order *order, int64_t refusal, uint32_t attempt) {
-  tell_customer(node, order, KIND_PAYMENT_REFUSED, refusal, attempt);
+  model_order__tell_customer(node, order, KIND_PAYMENT_REFUSED, refusal, attempt);
 }
 
 /* ---- commands ---- */
 
 static void place(struct sim_node *node, struct order *order, const struct sim_message *message) {
   if (!order->placed) {
-    struct order_event event = {
-        .type = EVENT_ORDER_PLACED, .purchase = message->value[VALUE_PURCHASE], .amount_minor = message->value[VALUE_AMOUNT]};
-    if (!persist(node, order, &event)) return;
+    struct order_batch batch;
+    model_order__batch_begin(&batch);
+    struct order_event *event = model_order__batch_add(&batch, EVENT_ORDER_PLACED);
+    event->purchase = message->value[VALUE_PURCHASE];
+    event->amount_minor = message->value[VALUE_AMOUNT];
+    if (!model_order__persist(node, order, &batch)) return;
   }
-  tell_customer(node, order, KIND_ORDER_ACCEPTED, 0, message->attempt);
+  model_order__tell_customer(node, order, KIND_ORDER_ACCEPTED, 0, message->attempt);
 }
 
 /* payment.command_guard and payment.state spoilt: charge whatever the state says. */
@@ -362,6 +380,10 @@ static bool charges_without_guard(struct sim_node *node, struct order *order, in
 static void process_payment(struct sim_node *node, struct order *order, const struct sim_message *message) {
   int64_t card = message->value[VALUE_CARD];
   if (!order->placed) return; /* the customer resubmits */
+  if (order->cancelled) {
+    model_order__tell_customer(node, order, KIND_ORDER_CANCELLED, 0, message->attempt);
+    return;
+  }
   if (charges_without_guard(node, order, card)) return;
   switch (order->state) {
     case STATE_NOT_REQUESTED: request(node, order, 1, card); return;
@@ -372,8 +394,8 @@ static void process_payment(struct sim_node *node, struct order *order, const st
       return;
     case STATE_PENDING:
     case STATE_UNKNOWN:
-    case STATE_PARKED: tell_customer(node, order, KIND_PAYMENT_PENDING, order->state, message->attempt); return;
-    case STATE_COMPLETED: tell_customer(node, order, KIND_PAYMENT_ALREADY_COMPLETED, 0, message->attempt); return;
+    case STATE_PARKED: model_order__tell_customer(node, order, KIND_PAYMENT_PENDING, order->state, message->attempt); return;
+    case STATE_COMPLETED: model_order__tell_customer(node, order, KIND_PAYMENT_ALREADY_COMPLETED, 0, message->attempt); return;
     case MODEL_STATE_COUNT: UNREACHABLE("no such state");
   }
 }
@@ -403,9 +425,9 @@ static enum model_event event_for(const struct order *order, const struct sim_me
 }
 
 static void tell_result(struct sim_node *node, const struct order *order, enum model_event event, const struct sim_message *message) {
-  if (event == EVENT_PAYMENT_COMPLETED) tell_customer(node, order, KIND_ORDER_PAID, 0, message->attempt);
+  if (event == EVENT_PAYMENT_COMPLETED) model_order__tell_customer(node, order, KIND_ORDER_PAID, 0, message->attempt);
   else if (event == EVENT_PAYMENT_FAILED) tell_failed(node, order, message->value[VALUE_STATUS], message->attempt);
-  else tell_customer(node, order, KIND_PAYMENT_PENDING, order->state, message->attempt);
+  else model_order__tell_customer(node, order, KIND_PAYMENT_PENDING, order->state, message->attempt);
 }
 
 static void payment_result(struct sim_node *node, struct order *order, const struct sim_message *message) {
@@ -421,7 +443,15 @@ static void payment_result(struct sim_node *node, struct order *order, const str
   int64_t payment = event == EVENT_PAYMENT_COMPLETED                                                  ? message->value[VALUE_PAYMENT]
                     : event == EVENT_PAYMENT_FAILED && message->value[VALUE_STATUS] == REFUSAL_FAILED ? NOT_EXECUTED
                                                                                                       : 0;
-  if (!persist_plain(node, order, event, payment)) return;
+  struct order_batch batch;
+  model_order__batch_begin(&batch);
+  struct order_event *row = model_order__batch_add(&batch, event);
+  row->operation = order->operation;
+  row->number = order->number;
+  row->card = order->card;
+  row->payment = payment;
+  model_fulfilment__payment_ended(node, order, event, payment, &batch);
+  if (!model_order__persist(node, order, &batch)) return;
   if (event != EVENT_PAYMENT_UNKNOWN) sim_timer_cancel(node, &order->ask_again);
   if (!early) acknowledge(node, order, message);
   tell_result(node, order, event, message);
@@ -466,6 +496,10 @@ void model_order_handle(struct sim_node *node, const struct sim_message *message
     price_changed(node, message);
     return;
   }
+  if (message->kind == KIND_DISPATCH) {
+    model_outbox__dispatch(node);
+    return;
+  }
   struct order *order = activation_for(node, message->subject, message->kind == KIND_ASK_AGAIN);
   if (order == NULL) return;
   switch ((int)message->kind) {
@@ -476,7 +510,7 @@ void model_order_handle(struct sim_node *node, const struct sim_message *message
     case KIND_PAYMENT_UNKNOWN:
     case KIND_PAYMENT_PARKED: payment_result(node, order, message); return;
     case KIND_ASK_AGAIN: ask_again(node, order, message); return;
-    default: UNREACHABLE("a message no order gets");
+    default: model_fulfilment__handle(node, order, message); return;
   }
 }
 
@@ -495,4 +529,5 @@ void model_order_start(struct sim_node *node) {
   for (size_t i = 0; i < count; i++) {
     if (in_memory(node, id[i]) == NULL) activate(node, id[i]);
   }
+  if (model_fulfilment__in_force(node)) model_outbox__wake(node);
 }

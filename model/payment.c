@@ -8,24 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/effect.h"
 #include "model/facts.h"
-#include "model/shop.h"
+#include "model/payment.h"
 #include "sim/check.h"
-
-enum payment_statement {
-  INSERT_OPERATION,
-  REPLACE_OPERATION,
-  READ_OPERATION,
-  TAKE_OVER,
-  RECORD_RESULT,
-  RECORD_ATTEMPT,
-  INSERT_CASE,
-  ACKNOWLEDGE,
-  READ_UNACKNOWLEDGED,
-  PAYMENT_BOOT,
-  DOUBLE_CHECKED,
-  READ_UNCHECKED,
-};
 
 enum outcome { OUTCOME_COMPLETED, OUTCOME_DECLINED, OUTCOME_NOT_EXECUTED, OUTCOME_UNKNOWN };
 
@@ -48,6 +34,7 @@ struct operation {
 };
 
 struct payment_memory {
+  struct effect_memory refunds;
   uint64_t working[64]; /* operations that a handler of this life works on */
   size_t working_count;
   uint64_t seen[MODEL_OPERATIONS_MAX]; /* payment.dedup=memory */
@@ -650,6 +637,7 @@ void model_payment_handle(struct sim_node *node, const struct sim_message *messa
     case KIND_ACK: acknowledged(node, message); return;
     case KIND_REDELIVER: redeliver(node, message); return;
     case KIND_CHECK_DOUBLE: check_double(node, message); return;
+    case KIND_REFUND_PAYMENT: model_refund_handle(node, message); return;
     default: UNREACHABLE("a message the payment service does not know");
   }
 }

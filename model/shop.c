@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/effect.h"
 #include "model/facts.h"
 #include "sim/check.h"
 
@@ -15,8 +16,10 @@ static const char orders_schema[] =
     "CREATE TABLE events(order_id INTEGER NOT NULL, seq INTEGER NOT NULL, type INTEGER NOT NULL, operation_id TEXT, operation_number INTEGER,"
     " purchase INTEGER, amount_minor INTEGER, card INTEGER, payment_id INTEGER, at INTEGER, PRIMARY KEY(order_id, seq));"
     "CREATE TABLE activations(order_id INTEGER PRIMARY KEY, owner INTEGER NOT NULL, epoch INTEGER NOT NULL);" BOOTS_TABLE
-    "CREATE TABLE prices(item INTEGER PRIMARY KEY, amount_minor INTEGER NOT NULL);";
-static const char *const orders_table[] = {"events"};
+    "CREATE TABLE prices(item INTEGER PRIMARY KEY, amount_minor INTEGER NOT NULL);"
+    "CREATE TABLE outbox(message_id TEXT PRIMARY KEY, message_type INTEGER NOT NULL, aggregate_id INTEGER NOT NULL, payload_amount INTEGER,"
+    " payload_payment INTEGER, status INTEGER NOT NULL, attempts INTEGER NOT NULL, next_at INTEGER NOT NULL, life INTEGER NOT NULL);";
+static const char *const orders_table[] = {"events", "outbox"};
 static const char *const orders_statement[] = {
     "SELECT seq, type, operation_id, operation_number, purchase, amount_minor, card, payment_id, at FROM events WHERE order_id=? ORDER BY seq",
     "SELECT DISTINCT order_id FROM events ORDER BY order_id",
@@ -29,15 +32,24 @@ static const char *const orders_statement[] = {
     "INSERT OR REPLACE INTO prices VALUES(1, ?)",
     "SELECT amount_minor FROM prices WHERE item=1",
     WRITE_BOOT,
+    "INSERT INTO outbox VALUES(?1, ?2, ?3, ?4, ?5, 1, 0, ?6, ?7) ON CONFLICT DO NOTHING",
+    "UPDATE outbox SET status=?2 WHERE message_id=?1 AND status<3",
+    "SELECT message_id, message_type, aggregate_id, payload_amount, payload_payment, status, attempts, next_at, life FROM outbox WHERE status<3 ORDER BY rowid",
+    "UPDATE outbox SET status=?, attempts=?, next_at=? WHERE message_id=? AND attempts=? AND status<3",
+    "UPDATE outbox SET status=?1, attempts=?2, next_at=?3 WHERE message_id=?4 AND ?5>=0",
 };
+
+#define CASES_TABLE                                                                                                                            \
+  "CREATE TABLE open_cases(operation_id TEXT PRIMARY KEY, order_or_registration_id INTEGER, amount_minor INTEGER, last_confirmed_result TEXT," \
+  " reason TEXT, opened_at INTEGER);"
 
 static const char payments_schema[] = BOOTS_TABLE
     "CREATE TABLE payment_operations(operation_id TEXT PRIMARY KEY, order_or_registration_id INTEGER NOT NULL, purchase INTEGER, card INTEGER,"
     " amount_minor INTEGER NOT NULL, status INTEGER NOT NULL, provider_payment_id INTEGER, response_payload TEXT, attempt_count INTEGER NOT NULL,"
     " ask_count INTEGER NOT NULL, last_attempt_at INTEGER, last_error TEXT, last_confirmed_result TEXT, created_at INTEGER, updated_at INTEGER,"
-    " acknowledged INTEGER NOT NULL, owner INTEGER NOT NULL);"
-    "CREATE TABLE open_cases(operation_id TEXT PRIMARY KEY, order_or_registration_id INTEGER, amount_minor INTEGER, last_confirmed_result TEXT, reason TEXT, opened_at INTEGER);";
-static const char *const payments_table[] = {"payment_operations", "open_cases"};
+    " acknowledged INTEGER NOT NULL, owner INTEGER NOT NULL);" CASES_TABLE EFFECT_TABLE("refund_operations", "operation_id", "payment_id",
+                                                                                        "purpose", "provider_refund_id");
+static const char *const payments_table[] = {"payment_operations", "open_cases", "refund_operations"};
 #define OPERATION_VALUES "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?8, 0, ?9, '', 'nothing yet', ?10, ?9, 0, ?11)"
 static const char *const payments_statement[] = {
     "INSERT INTO payment_operations " OPERATION_VALUES " ON CONFLICT DO NOTHING",
@@ -54,6 +66,35 @@ static const char *const payments_statement[] = {
     WRITE_BOOT,
     "UPDATE payment_operations SET response_payload='checked for doubles' WHERE operation_id=?",
     "SELECT operation_id, order_or_registration_id, last_attempt_at FROM payment_operations WHERE attempt_count>1 AND status IN (2, 3, 5) AND response_payload IS NULL",
+    EFFECT_STATEMENTS("refund_operations", "operation_id", "payment_id", "purpose", "provider_refund_id", "open_cases"),
+};
+
+static const char mails_schema[] =
+    BOOTS_TABLE CASES_TABLE EFFECT_TABLE("email_deliveries", "message_id", "recipient", "template_name", "provider_message_id");
+static const char *const mails_table[] = {"email_deliveries", "open_cases"};
+static const char *const mails_statement[] = {
+    EFFECT_STATEMENTS("email_deliveries", "message_id", "recipient", "template_name", "provider_message_id", "open_cases"),
+    WRITE_BOOT,
+};
+
+static const char warehouse_schema[] = BOOTS_TABLE
+    "CREATE TABLE processed_deliveries(delivery_id TEXT PRIMARY KEY, at INTEGER NOT NULL);"
+    "CREATE TABLE picklists(picklist_id INTEGER PRIMARY KEY, delivery_id TEXT NOT NULL, order_id INTEGER NOT NULL, lines INTEGER NOT NULL,"
+    " status INTEGER NOT NULL, pick_at INTEGER NOT NULL, acknowledged INTEGER NOT NULL);";
+static const char *const warehouse_table[] = {"picklists"};
+#define PICKLIST_COLUMNS "SELECT picklist_id, order_id, lines, status, pick_at, acknowledged FROM picklists "
+static const char *const warehouse_statement[] = {
+    WRITE_BOOT,
+    "INSERT INTO processed_deliveries VALUES(?, ?) ON CONFLICT DO NOTHING",
+    "INSERT OR REPLACE INTO processed_deliveries VALUES(?, ?)",
+    "DELETE FROM processed_deliveries WHERE at<?",
+    "INSERT INTO picklists VALUES(NULL, ?, ?, ?, ?, ?, 0)",
+    PICKLIST_COLUMNS "WHERE picklist_id=?",
+    PICKLIST_COLUMNS "WHERE delivery_id=? ORDER BY picklist_id DESC LIMIT 1",
+    "UPDATE picklists SET status=? WHERE picklist_id=? AND status=?",
+    "UPDATE picklists SET status=4 WHERE delivery_id=? AND status=1",
+    "UPDATE picklists SET acknowledged=1 WHERE 'picklist:' || picklist_id=? AND acknowledged=0",
+    "SELECT picklist_id, order_id, status, pick_at FROM picklists WHERE status IN (1, 2) OR status=3 AND acknowledged=0 ORDER BY picklist_id",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -78,6 +119,24 @@ const struct sim_service model_services[MODEL_SERVICE_COUNT] = {
                           .start = model_payment_start,
                           .handle = model_payment_handle},
     [SERVICE_GATEWAY] = {.name = "gateway", .outside = true, .handle = model_gateway_handle},
+    [SERVICE_MAILS] = {.name = "mails",
+                       .schema = mails_schema,
+                       .table = mails_table,
+                       .table_count = COUNT(mails_table),
+                       .statement = mails_statement,
+                       .statement_count = COUNT(mails_statement),
+                       .start = model_mail_start,
+                       .handle = model_mail_handle},
+    [SERVICE_WAREHOUSE] = {.name = "warehouse",
+                           .schema = warehouse_schema,
+                           .table = warehouse_table,
+                           .table_count = COUNT(warehouse_table),
+                           .statement = warehouse_statement,
+                           .statement_count = COUNT(warehouse_statement),
+                           .start = model_warehouse_start,
+                           .handle = model_warehouse_handle},
+    [SERVICE_MAILER] = {.name = "mailer", .outside = true, .handle = model_mail_provider_handle},
+    [SERVICE_CARRIER] = {.name = "carrier", .outside = true, .handle = model_carrier_handle},
 };
 
 const char *const model_kinds[MODEL_KIND_COUNT] = {
@@ -103,6 +162,19 @@ const char *model_event_name(enum model_event event) {
 #undef EVENT
   };
   return name[event];
+}
+
+static const struct {
+  const char *name, *key;
+} steps[] = {
+#define STEP(id, name, key) {name, key},
+#include "model/steps.def"
+#undef STEP
+};
+
+const char *model_step_name(enum model_step step) { return steps[step].name; }
+struct sim_id model_step_id(int64_t order, enum model_step step) {
+  return sim_id_join("order:", order, steps[step].key);
 }
 
 struct sim_id model_operation_id(int64_t order, int64_t number) {
@@ -132,7 +204,7 @@ void model_sync_before_recovery(struct sim_node *node, size_t statement) {
 void model_describe(const struct sim_message *message, char *out, size_t size) {
   static const char *const refusal[] = {"", "declined", "failed"};
   const char *id = message->id.text;
-  switch ((enum model_kind)message->kind) {
+  switch ((int)message->kind) {
     case KIND_CHARGED:
       snprintf(out, size, "%s: %s", id, model_gateway_status_words((enum model_gateway_status)message->value[VALUE_STATUS]));
       return;
@@ -143,28 +215,18 @@ void model_describe(const struct sim_message *message, char *out, size_t size) {
     case KIND_PAYMENT_FAILED:
     case KIND_PAYMENT_REFUSED: snprintf(out, size, "%s (%s)", id, refusal[message->value[VALUE_STATUS]]); return;
     case KIND_PROCESS_PAYMENT: snprintf(out, size, "%s with card %" PRId64, id, message->value[VALUE_CARD]); return;
-    case KIND_PLACE_ORDER:
-    case KIND_ORDER_ACCEPTED:
-    case KIND_PAYMENT_ALREADY_COMPLETED:
-    case KIND_ORDER_PAID:
-    case KIND_PAYMENT_PENDING:
-    case KIND_PRICE_CHANGED:
-    case KIND_CHARGE_PAYMENT:
-    case KIND_RESOLVE_PAYMENT:
-    case KIND_PAYMENT_UNKNOWN:
-    case KIND_PAYMENT_PARKED:
-    case KIND_ACK:
-    case KIND_CHARGE:
-    case KIND_LOOK_UP:
-    case KIND_REFUND_CHARGE:
-    case KIND_REFUNDED:
-    case KIND_ASK_AGAIN:
-    case KIND_REDELIVER:
-    case KIND_ARRIVE:
-    case KIND_RESUBMIT:
-    case KIND_SLOW_CHARGE:
-    case KIND_CHECK_DOUBLE:
-    case MODEL_KIND_COUNT: break;
+    case KIND_MAIL_ANSWERED:
+    case KIND_MAIL_KNOWN:
+    case KIND_REFUND_MADE:
+    case KIND_REFUND_KNOWN:
+    case KIND_COLLECTED: {
+      enum model_gateway_status status = (enum model_gateway_status)message->value[VALUE_STATUS];
+      snprintf(out, size, "%s: %s", id, status == GATEWAY_OK ? "done" : model_gateway_status_words(status));
+      return;
+    }
+    case KIND_EMAIL_RESULT:
+    case KIND_REFUND_RESULT: snprintf(out, size, "%s (%s)", id, model_state_name((enum model_state)message->value[VALUE_STATUS])); return;
+    default: break;
   }
   if (message->attempt > 1) snprintf(out, size, "%s (try %u)", id, message->attempt);
   else snprintf(out, size, "%s", id);
@@ -176,8 +238,13 @@ void model_shop_prepare(struct model_shop *shop, const struct model_config *conf
   shop->customers = NULL;
   model_facts_begin(shop);
   shop->replay_noise = 0;
+  memset(shop->address_broken, 0, sizeof shop->address_broken);
   shop->gateway.charge_count = 0;
-  shop->gateway.request_count = 0;
+  shop->gateway.request_count = shop->gateway.refund_count = 0;
+  shop->gateway.refunds = &shop->refunds;
+  shop->refunds.count = shop->mailer.provider.count = 0;
+  shop->mailer.sent_count = 0;
+  shop->carrier.parcel_count = 0;
 }
 
 void model_shop_begin(struct model_shop *shop) { model_customers_begin(shop); }

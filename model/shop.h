@@ -1,5 +1,5 @@
-/* The shop: customers who order and pay, the order service, the payment service, a payment gateway. What a run of it is
-   made of, and what its files share. */
+/* The shop: customers who order and pay; the services orders, payments, mails and warehouse; a payment gateway, a mail
+   provider and a carrier. What a run of it is made of, and what its files share. */
 #ifndef MODEL_SHOP_H
 #define MODEL_SHOP_H
 
@@ -7,12 +7,35 @@
 #include <stdint.h>
 
 #include "model/design.h"
+#include "model/gateways/carrier.h"
+#include "model/gateways/mail_provider.h"
 #include "model/gateways/payment_gateway.h"
 #include "model/limits.h"
 #include "sim/sql.h"
 #include "sim/world.h"
 
-enum model_service { SERVICE_CUSTOMERS, SERVICE_ORDERS, SERVICE_PAYMENTS, SERVICE_GATEWAY, MODEL_SERVICE_COUNT };
+enum model_service {
+  SERVICE_CUSTOMERS,
+  SERVICE_ORDERS,
+  SERVICE_PAYMENTS,
+  SERVICE_GATEWAY,
+  SERVICE_MAILS,
+  SERVICE_WAREHOUSE,
+  SERVICE_MAILER,
+  SERVICE_CARRIER,
+  MODEL_SERVICE_COUNT
+};
+
+/* How far an order goes: to its payment, or to its shipping mail. */
+enum model_workflow { MODEL_WORKFLOW_PAYMENT, MODEL_WORKFLOW_ORDER };
+
+/* What the outbox carries. */
+enum model_step {
+#define STEP(id, name, key) STEP_##id,
+#include "model/steps.def"
+#undef STEP
+  MODEL_STEP_COUNT
+};
 
 enum model_kind {
 #define KIND(id, name) KIND_##id,
@@ -29,6 +52,10 @@ enum model_value {
   VALUE_STATUS,    /* enum model_state, enum model_gateway_status, enum model_refusal by kind */
   VALUE_PAYMENT,   /* the provider's payment id */
   VALUE_OPERATION, /* towards the gateway: hash of the operation id, whatever key was sent */
+  /* Mails, picklists, refunds. */
+  VALUE_STEP = VALUE_PURCHASE, /* enum model_step */
+  VALUE_REPEATED = VALUE_CARD, /* 1: this may have been sent before */
+  VALUE_NUMBER = VALUE_CARD,   /* towards the carrier: the picklist's number */
 };
 
 enum model_state {
@@ -37,6 +64,9 @@ enum model_state {
 #undef STATE
   MODEL_STATE_COUNT
 };
+
+/* An event that leaves the payment's state as it was. */
+#define STATE_KEPT MODEL_STATE_COUNT
 
 enum model_event {
   EVENT_NONE,
@@ -49,8 +79,15 @@ enum model_event {
 enum model_refusal { REFUSAL_NONE, REFUSAL_DECLINED, REFUSAL_FAILED };
 
 /* Tables and columns that invariants read; the order is that of the schema. */
-enum { TABLE_EVENTS = 0 };
-enum { TABLE_OPERATIONS = 0, TABLE_OPEN_CASES = 1 };
+enum { TABLE_EVENTS = 0, TABLE_OUTBOX = 1 };
+enum { TABLE_OPERATIONS = 0, TABLE_OPEN_CASES = 1, TABLE_REFUNDS = 2 };
+enum { TABLE_DELIVERIES = 0, TABLE_MAIL_CASES = 1 };
+enum { TABLE_PICKLISTS = 0 };
+enum { OUTBOX_ID, OUTBOX_STEP, OUTBOX_ORDER, OUTBOX_AMOUNT, OUTBOX_PAYMENT, OUTBOX_STATUS };
+enum { OUTBOX_WAITING = 1, OUTBOX_SENDING, OUTBOX_ROW_DONE, OUTBOX_PARKED };
+enum { EFFECT_ID, EFFECT_ORDER, EFFECT_TARGET, EFFECT_STEP, EFFECT_AMOUNT, EFFECT_STATUS, EFFECT_RESULT, EFFECT_ATTEMPTS, EFFECT_ASKS };
+enum { PICKLIST_NUMBER, PICKLIST_DELIVERY, PICKLIST_ORDER, PICKLIST_LINES, PICKLIST_STATUS };
+enum picklist_status { PICKLIST_CREATED = 1, PICKLIST_PICKING, PICKLIST_SHIPPED, PICKLIST_STOPPED };
 enum {
   EVENT_ORDER,
   EVENT_SEQ,
@@ -87,7 +124,9 @@ enum { CASE_OPERATION, CASE_ORDER, CASE_AMOUNT, CASE_LAST_RESULT, CASE_REASON, C
 /* What a scenario says about the shop. Lifetime: campaign. */
 struct model_config {
   struct model_design design;
+  enum model_workflow workflow;
   struct model_gateway_profile gateway;
+  struct model_mail_profile mail;
   int64_t purchases; /* at most this many in a run */
   int64_t amount_minor;
   char currency[4];
@@ -98,6 +137,8 @@ struct model_config {
   int64_t polls_max;        /* limit of polling_is_bounded */
   uint8_t payment_instances;
   uint8_t order_instances;
+  uint8_t mail_instances;
+  int64_t restocking_fee_minor; /* kept back when goods were made ready and then cancelled */
 };
 
 struct model_facts;
@@ -108,9 +149,13 @@ struct model_shop {
   const struct model_config *config;
   struct sim_world *world;
   struct model_gateway gateway;
+  struct model_provider refunds;
+  struct model_mail_provider mailer;
+  struct model_carrier carrier;
   struct model_customers *customers;
   struct model_facts *facts;
-  uint64_t replay_noise; /* feeds replay.purity=random, from outside the run's decisions on purpose */
+  bool address_broken[MODEL_PURCHASES_MAX + 1]; /* by purchase: no mail can be made out to this customer */
+  uint64_t replay_noise;                        /* feeds replay.purity=random, from outside the run's decisions on purpose */
 };
 
 /* The services and kinds of the shop, for sim_world_create. */
@@ -136,8 +181,12 @@ void model_commit(struct sim_node *node, const char *step);
 void model_sync_before_recovery(struct sim_node *node, size_t statement);
 /* Order numbers: purchase p, cart c (from 1). */
 static inline int64_t model_order_number(int64_t purchase, int64_t cart) { return purchase + 100 * (cart - 1); }
+static inline int64_t model_purchase_of(int64_t order) { return order % 100; }
 /* `order:{id}:payment`, and its successors `order:{id}:payment:2` … */
 struct sim_id model_operation_id(int64_t order, int64_t number);
+/* `order:{id}:confirmation-email`, `order:{id}:picklist` … */
+struct sim_id model_step_id(int64_t order, enum model_step step);
+const char *model_step_name(enum model_step step);
 /* An amount in words: "49.99 EUR". */
 void model_amount_words(const struct model_config *config, int64_t amount_minor, char *out, size_t size);
 
@@ -145,6 +194,11 @@ void model_amount_words(const struct model_config *config, int64_t amount_minor,
 void model_order_start(struct sim_node *node);
 void model_order_handle(struct sim_node *node, const struct sim_message *message);
 void model_payment_start(struct sim_node *node);
+void model_refund_handle(struct sim_node *node, const struct sim_message *message);
+void model_mail_start(struct sim_node *node);
+void model_mail_handle(struct sim_node *node, const struct sim_message *message);
+void model_warehouse_start(struct sim_node *node);
+void model_warehouse_handle(struct sim_node *node, const struct sim_message *message);
 void model_payment_handle(struct sim_node *node, const struct sim_message *message);
 void model_customer_handle(struct sim_node *node, const struct sim_message *message);
 void model_customers_begin(struct model_shop *shop);

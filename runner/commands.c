@@ -59,7 +59,7 @@ static void fill_summary(const struct runner_scenario *scenario, const struct ru
                                      .stuck_runs = tally->stuck_runs,
                                      .digest = tally->digest,
                                      .invariant = invariant,
-                                     .invariant_count = MODEL_INVARIANT_COUNT,
+                                     .invariant_count = (size_t)model_invariant_count(scenario->config.workflow),
                                      .point = point,
                                      .point_count = catalogue->count,
                                      .transactions_per_run = (double)tally->transactions / runs,
@@ -183,7 +183,7 @@ static int judge_campaign(const struct runner_scenario *scenario, const struct r
   static struct report_point point[SIM_POINTS_MAX];
   char note[1000] = "";
   bool known_bad = scenario->expect.known_bad && !single_seed && options->changes.set_count == 0 && options->design_file == NULL &&
-                   options->changes.gateway == NULL;
+                   options->changes.gateway == NULL && options->changes.mail == NULL;
   fill_summary(scenario, campaign, &summary, invariant, point);
   int code = EXIT_HELD;
   if (known_bad) {
@@ -272,7 +272,7 @@ static void json_of_replay(const char *path, const struct runner_scenario *scena
                                    .stuck_runs = result->stuck,
                                    .digest = result->digest,
                                    .invariant = invariant,
-                                   .invariant_count = MODEL_INVARIANT_COUNT,
+                                   .invariant_count = (size_t)model_invariant_count(scenario->config.workflow),
                                    .verdict = verdict};
   if (failed) report_json_finding(stdout, &finding);
   if (alone) report_json_summary(stdout, &summary);
@@ -417,7 +417,7 @@ static void explored_summary(const struct runner_scenario *scenario, const struc
                              struct report_invariant *invariant) {
   *summary = (struct report_summary){.scenario = scenario->name,
                                      .invariant = invariant,
-                                     .invariant_count = MODEL_INVARIANT_COUNT,
+                                     .invariant_count = (size_t)model_invariant_count(scenario->config.workflow),
                                      .explored = true,
                                      .complete = explored->complete,
                                      .faults_max = explored->levels - 1,
@@ -516,7 +516,26 @@ static void print_ledger(const struct runner_world *world) {
     printf("%spayment %" PRId64 ", %s for purchase %" PRId64, comma, charge->id, amount, charge->purchase);
     comma = "; ";
   }
+  for (size_t i = 0; i < shop->gateway.refund_count; i++) {
+    char amount[40];
+    const struct model_refund *refund = &shop->gateway.refund[i];
+    model_amount_words(shop->config, refund->amount_minor, amount, sizeof amount);
+    printf("%srefund %zu, %s of payment %" PRId64, comma, i + 1, amount, refund->charge);
+    comma = "; ";
+  }
   printf("%s\n", shop->gateway.charge_count == 0 ? "  the gateway's ledger is empty" : "");
+  if (shop->config->workflow == MODEL_WORKFLOW_PAYMENT) return;
+  comma = "  sent and collected: ";
+  for (size_t i = 0; i < shop->mailer.sent_count; i++) {
+    const struct model_mail_sent *sent = &shop->mailer.ledger[i];
+    printf("%s%s of order:%" PRId64, comma, model_step_name((enum model_step)sent->step), sent->order);
+    comma = "; ";
+  }
+  for (size_t i = 0; i < shop->carrier.parcel_count; i++) {
+    printf("%sparcel of order:%" PRId64, comma, shop->carrier.ledger[i].order);
+    comma = "; ";
+  }
+  printf("%s\n", shop->mailer.sent_count + shop->carrier.parcel_count == 0 ? "  nothing was sent or collected" : "");
 }
 
 /* The story up to the sentence of `invariant` (-1: all of it); of what comes after it, the ledger and the other verdicts. */

@@ -102,6 +102,10 @@ static bool apply(struct runner_scenario *scenario, const struct runner_changes 
     fprintf(stderr, "oncesim: --gateway: %s\n", error);
     return false;
   }
+  if (changes->mail != NULL && !runner_scenario_mail(scenario, changes->mail, error, sizeof error)) {
+    fprintf(stderr, "oncesim: --mail: %s\n", error);
+    return false;
+  }
   for (size_t i = 0; i < changes->set_count; i++) {
     if (runner_scenario_set(scenario, changes->set[i], error, sizeof error)) continue;
     fprintf(stderr, "oncesim: --set: %s\n", error);

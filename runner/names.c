@@ -15,6 +15,8 @@ const char *runner_invariant_name(size_t index) { return model_invariants[index]
 size_t runner_invariant_count(void) { return MODEL_INVARIANT_COUNT; }
 const char *runner_profile_name(size_t index) { return model_gateway_profile_at(index)->name; }
 size_t runner_profile_count(void) { return model_gateway_profile_count(); }
+const char *runner_mail_profile_name(size_t index) { return model_mail_profile_at(index)->name; }
+size_t runner_mail_profile_count(void) { return model_mail_profile_count(); }
 void runner_choices_of(int axis) { chosen_axis = axis; }
 const char *runner_choice_name(size_t index) { return model_axes()[chosen_axis].choice[index].name; }
 size_t runner_choice_count(void) { return model_axes()[chosen_axis].choice_count; }

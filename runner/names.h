@@ -12,6 +12,8 @@ const char *runner_invariant_name(size_t index);
 size_t runner_invariant_count(void);
 const char *runner_profile_name(size_t index);
 size_t runner_profile_count(void);
+const char *runner_mail_profile_name(size_t index);
+size_t runner_mail_profile_count(void);
 /* Choices of one axis, answers of one point: set which first. */
 void runner_choices_of(int axis);
 const char *runner_choice_name(size_t index);

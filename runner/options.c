@@ -20,7 +20,7 @@ static const char usage[] =
     "      --seeds N      how many seeds (default: the scenario's own)   --seed S   first seed; alone: just this one\n"
     "      --time 60s     until the time is over                         --jobs J   worker processes\n"
     "      --out DIR      write replay files of findings there           --json     one JSON object a line\n"
-    "      --set AXIS=CHOICE, --design FILE, --gateway PROFILE           change the design or the gateway\n"
+    "      --set AXIS=CHOICE, --design FILE, --gateway PROFILE, --mail PROFILE  change the design or a provider\n"
     "  oncesim replay FILE.replay | SCENARIO --seed S [--bisect]         one run, told step by step\n"
     "      --full         also what followed the failure\n"
     "  oncesim explore SCENARIO --faults K [--sites P,Q] [--jobs J]      every run with at most K faults\n"
@@ -57,6 +57,7 @@ enum {
   OPTION_SET,
   OPTION_DESIGN,
   OPTION_GATEWAY,
+  OPTION_MAIL,
   OPTION_FAULTS,
   OPTION_SITES,
   OPTION_BISECT,
@@ -77,6 +78,7 @@ static const struct option long_options[] = {
     {"set", required_argument, NULL, OPTION_SET},
     {"design", required_argument, NULL, OPTION_DESIGN},
     {"gateway", required_argument, NULL, OPTION_GATEWAY},
+    {"mail", required_argument, NULL, OPTION_MAIL},
     {"faults", required_argument, NULL, OPTION_FAULTS},
     {"sites", required_argument, NULL, OPTION_SITES},
     {"bisect", no_argument, NULL, OPTION_BISECT},
@@ -132,12 +134,12 @@ static bool allowed(const char *command, int option) {
     const char *command;
     const char *options;
   } rules[] = {
-      {"run", "seeds seed time jobs out json set design gateway"},
-      {"replay", "seed full bisect set design gateway"},
-      {"explore", "faults sites jobs out json set design gateway keep-going"},
-      {"shrink", "seed out json set design gateway"},
+      {"run", "seeds seed time jobs out json set design gateway mail"},
+      {"replay", "seed full bisect set design gateway mail"},
+      {"explore", "faults sites jobs out json set design gateway mail keep-going"},
+      {"shrink", "seed out json set design gateway mail"},
       {"explain", ""},
-      {"check", "print set design gateway"},
+      {"check", "print set design gateway mail"},
       {"list", ""},
   };
   const char *name = NULL;
@@ -186,6 +188,7 @@ static bool take(struct runner_options *options, int option) {
     case OPTION_KEEP_GOING: options->go_on = true; return true;
     case OPTION_DESIGN: options->design_file = optarg; return true;
     case OPTION_GATEWAY: options->changes.gateway = optarg; return true;
+    case OPTION_MAIL: options->changes.mail = optarg; return true;
     case OPTION_SITES: return read_sites(optarg, &options->sites);
     case OPTION_SET:
       if (options->changes.set_count == RUNNER_SETS_MAX) return complain("too many --set");
@@ -219,8 +222,9 @@ static bool check_combination(const struct runner_options *options) {
   if (told && !runner_is_replay_path(options->argument[0]) && !options->has_seed)
     return complain("\"oncesim %s SCENARIO\" needs --seed S", command);
   if (told && runner_is_replay_path(options->argument[0])) {
-    if (options->has_seed || options->changes.set_count > 0 || options->changes.gateway != NULL || options->design_file != NULL)
-      return complain("a replay file holds its own seedless run and design: it goes with no --seed, --set, --design or --gateway");
+    if (options->has_seed || options->changes.set_count > 0 || options->changes.gateway != NULL || options->changes.mail != NULL ||
+        options->design_file != NULL)
+      return complain("a replay file holds its own seedless run and design: it goes with no --seed, --set, --design, --gateway or --mail");
   }
   return true;
 }

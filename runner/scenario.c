@@ -181,6 +181,10 @@ static void read_amount(struct reader *reader, struct fy_node *value) {
   memcpy(SCENARIO->config.currency, space, 4);
 }
 
+static void read_restocking_fee(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.restocking_fee_minor = whole_number(reader, value, 0, 100000000);
+}
+
 static void read_request_lifetime(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.request_lifetime_ns = duration(reader, value, SIM_SECOND, 30 * SIM_DAY);
 }
@@ -244,6 +248,9 @@ static void read_order_instances(struct reader *reader, struct fy_node *value) {
 static void read_payment_instances(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.payment_instances = (uint8_t)whole_number(reader, value, 1, SIM_INSTANCES_MAX);
 }
+static void read_mail_instances(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.mail_instances = (uint8_t)whole_number(reader, value, 1, SIM_INSTANCES_MAX);
+}
 static void read_redeliveries(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.redeliveries_max = whole_number(reader, value, 1, 10000);
 }
@@ -253,6 +260,20 @@ static void read_profile(struct reader *reader, struct fy_node *value) {
   char text[40], error[RUNNER_ERROR_SIZE];
   if (!scalar(reader, value, text, sizeof text, "a profile's name")) return;
   if (!runner_scenario_gateway(SCENARIO, text, error, sizeof error)) fail_node(reader, value, "%s", error);
+}
+
+static void read_mail(struct reader *reader, struct fy_node *value) {
+  char text[40], error[RUNNER_ERROR_SIZE];
+  if (!scalar(reader, value, text, sizeof text, "a mail profile's name")) return;
+  if (!runner_scenario_mail(SCENARIO, text, error, sizeof error)) fail_node(reader, value, "%s", error);
+}
+
+static void read_workflow(struct reader *reader, struct fy_node *value) {
+  char text[40];
+  if (!scalar(reader, value, text, sizeof text, "payment or order")) return;
+  if (strcmp(text, "payment") == 0) SCENARIO->config.workflow = MODEL_WORKFLOW_PAYMENT;
+  else if (strcmp(text, "order") == 0) SCENARIO->config.workflow = MODEL_WORKFLOW_ORDER;
+  else fail_node(reader, value, "\"%s\": payment or order is expected here", text);
 }
 
 static void read_key_retention(struct reader *reader, struct fy_node *value) {
@@ -265,6 +286,10 @@ static void read_takes_keys(struct reader *reader, struct fy_node *value) { SCEN
 static void read_looks_up(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.looks_up = boolean(reader, value); }
 static void read_stores_errors(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.gateway.stores_errors = boolean(reader, value);
+}
+
+static void read_limits_refunds(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.gateway.limits_refunds = boolean(reader, value);
 }
 
 static void read_other_parameters(struct reader *reader, struct fy_node *value) {
@@ -427,8 +452,11 @@ static const struct key keys[] = {
     {"", "seeds", read_seeds},
     {"", "orders", read_orders},
     {"", "amount", read_amount},
+    {"", "restocking_fee", read_restocking_fee},
     {"", "instances", read_instances},
+    {"", "workflow", read_workflow},
     {"", "gateway", read_gateway},
+    {"", "mail", read_mail},
     {"", "design", read_design},
     {"", "faults", read_faults},
     {"", "explore", read_explore},
@@ -446,12 +474,14 @@ static const struct key keys[] = {
     {"", "masked_by", read_masked_by},
     {"instances", "orders", read_order_instances},
     {"instances", "payments", read_payment_instances},
+    {"instances", "mails", read_mail_instances},
     {"gateway", "profile", read_profile},
     {"gateway", "key_retention", read_key_retention},
     {"gateway", "takes_keys", read_takes_keys},
     {"gateway", "looks_up", read_looks_up},
     {"gateway", "look_up_lag", read_look_up_lag},
     {"gateway", "stores_errors", read_stores_errors},
+    {"gateway", "limits_refunds", read_limits_refunds},
     {"gateway", "other_parameters", read_other_parameters},
     {"limits", "redeliveries", read_redeliveries},
     {"limits", "polls", read_polls},
@@ -522,6 +552,9 @@ static void set_defaults(struct runner_scenario *scenario) {
                                            .amount_minor = 4999,
                                            .currency = "EUR",
                                            .gateway = *model_gateway_profile_find("ideal"),
+                                           .mail = *model_mail_profile_find("ideal"),
+                                           .restocking_fee_minor = -1,
+                                           .mail_instances = 1,
                                            .request_lifetime_ns = 10 * SIM_MINUTE,
                                            .lease_ns = SIM_MINUTE,
                                            .resolve_attempts = 12,
@@ -545,6 +578,9 @@ void runner_scenario_settle(struct runner_scenario *scenario) {
   setup->instance_count[SERVICE_GATEWAY] = 1;
   setup->instance_count[SERVICE_ORDERS] = config->order_instances;
   setup->instance_count[SERVICE_PAYMENTS] = config->payment_instances;
+  bool whole = config->workflow == MODEL_WORKFLOW_ORDER;
+  setup->instance_count[SERVICE_MAILS] = whole ? config->mail_instances : 0;
+  setup->instance_count[SERVICE_WAREHOUSE] = setup->instance_count[SERVICE_MAILER] = setup->instance_count[SERVICE_CARRIER] = whole;
   setup->durability = (enum sim_durability)config->design.choice[AXIS_JOURNAL_DURABILITY];
   setup->request_lifetime_ns = config->request_lifetime_ns;
   setup->lease_ns = config->lease_ns;
@@ -558,6 +594,9 @@ static void check_whole(struct reader *reader, struct fy_node *root) {
     fail_node(reader, root,
               "request_lifetime reaches the gateway's key retention: a late request would run again under a forgotten key, and no client "
               "can prevent it");
+  if (config->restocking_fee_minor < 0) SCENARIO->config.restocking_fee_minor = config->amount_minor / 10;
+  if (config->restocking_fee_minor >= config->amount_minor)
+    fail_node(reader, root, "the restocking fee is less than the amount, or nothing would be given back");
   if (SCENARIO->expect.known_bad && (SCENARIO->expect.violates | SCENARIO->expect.violates_any) == 0 && SCENARIO->expect.may == 0)
     fail_node(reader, root, "\"expect\" names no invariant");
 }
@@ -693,6 +732,18 @@ bool runner_scenario_gateway(struct runner_scenario *scenario, const char *name,
   return true;
 }
 
+bool runner_scenario_mail(struct runner_scenario *scenario, const char *name, char *error_out, size_t error_size) {
+  const struct model_mail_profile *profile = model_mail_profile_find(name);
+  if (profile == NULL) {
+    char hint[120];
+    runner_suggest_words(hint, sizeof hint, name, runner_mail_profile_name, runner_mail_profile_count());
+    snprintf(error_out, error_size, "unknown mail profile \"%s\"%s", name, hint);
+    return false;
+  }
+  scenario->config.mail = *profile;
+  return true;
+}
+
 bool runner_scenario_design(struct runner_scenario *scenario, const char *path, const char *text, size_t size, char *error_out,
                             size_t error_size) {
   struct reader reader = {.scenario = scenario, .path = path, .text = text, .size = size, .error = error_out, .error_size = error_size};
@@ -768,12 +819,17 @@ void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
   if (scenario->about != NULL) print_quoted(out, "about", scenario->about);
   fprintf(out, "seeds: %" PRId64 "\norders: %" PRId64 "\namount: %" PRId64 " %s\n", scenario->seeds, config->purchases,
           config->amount_minor, config->currency);
-  fprintf(out, "instances: {orders: %d, payments: %d}\n", config->order_instances, config->payment_instances);
+  fprintf(out, "restocking_fee: %" PRId64 "\n", config->restocking_fee_minor);
+  fprintf(out, "workflow: %s\n", config->workflow == MODEL_WORKFLOW_ORDER ? "order" : "payment");
+  fprintf(out, "instances: {orders: %d, payments: %d, mails: %d}\n", config->order_instances, config->payment_instances,
+          config->mail_instances);
+  fprintf(out, "mail: %s\n", config->mail.name);
   fprintf(out, "gateway:\n  profile: %s\n", config->gateway.name);
   fprintf(out, "  takes_keys: %s\n  looks_up: %s\n", config->gateway.takes_keys ? "true" : "false",
           config->gateway.looks_up ? "true" : "false");
   if (config->gateway.takes_keys) print_duration(out, "  key_retention", config->gateway.key_retention_ns);
   print_duration(out, "  look_up_lag", config->gateway.look_up_lag_ns);
+  fprintf(out, "  limits_refunds: %s\n", config->gateway.limits_refunds ? "true" : "false");
   fprintf(out, "  stores_errors: %s\n  other_parameters: %s\n", config->gateway.stores_errors ? "true" : "false",
           config->gateway.other_parameters == MODEL_OTHER_IGNORED ? "ignored" : "refused");
   fprintf(out, "design:\n");

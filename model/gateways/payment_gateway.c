@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/facts.h"
+#include "model/gateways/provider.h"
 #include "model/shop.h"
 #include "sim/check.h"
 
@@ -220,13 +221,71 @@ static void handle_refund(struct sim_node *node, const struct sim_message *messa
   struct model_charge *charge = &shop->gateway.ledger[payment - 1];
   if (!charge->refunded) {
     charge->refunded = true;
+    charge->refunded_minor = charge->amount_minor;
     sim_note(shop->world, sim_hash_text("refund"), (uint64_t)charge->id, (uint64_t)charge->amount_minor);
     sim_tell(shop->world, "gateway", "LEDGER: payment %lld is refunded", (long long)charge->id);
   }
   answer(node, message, KIND_REFUNDED, GATEWAY_OK, payment);
 }
 
+/* A refund of an amount: an entry in the ledger, at most what was charged. */
+static int64_t make_refund(struct model_shop *shop, const struct sim_message *request) {
+  struct model_gateway *gateway = &shop->gateway;
+  int64_t payment = request->value[VALUE_PAYMENT];
+  int64_t amount_minor = request->value[VALUE_AMOUNT];
+  const struct model_charge *found = model_gateway_charge(gateway, payment);
+  if (found == NULL || (shop->config->gateway.limits_refunds && found->refunded_minor + amount_minor > found->amount_minor)) return 0;
+  struct model_charge *charge = &gateway->ledger[payment - 1];
+  charge->refunded_minor += amount_minor;
+  ENSURE(gateway->refund_count < MODEL_EFFECTS_MAX);
+  struct model_refund *refund = &gateway->refund[gateway->refund_count++];
+  *refund = (struct model_refund){.charge = payment,
+                                  .reference = request->id,
+                                  .order = request->subject,
+                                  .amount_minor = amount_minor,
+                                  .time_ns = sim_world_now(shop->world)};
+  memcpy(&refund->operation, &request->value[VALUE_OPERATION], sizeof refund->operation);
+  sim_note(shop->world, sim_hash_text("refund"), (uint64_t)payment, (uint64_t)amount_minor);
+  if (sim_telling(shop->world)) {
+    char amount[40];
+    model_amount_words(shop->config, amount_minor, amount, sizeof amount);
+    sim_tell(shop->world, "gateway", "LEDGER: refund %zu gives %s of payment %lld (order:%lld) back under %s", gateway->refund_count,
+             amount, (long long)payment, (long long)refund->order, refund->reference.text);
+  }
+  model_fact_refunded(shop, refund);
+  return (int64_t)gateway->refund_count;
+}
+
+static const struct model_provider_class refunds = {.request = KIND_MAKE_REFUND,
+                                                    .answered = KIND_REFUND_MADE,
+                                                    .slow = KIND_SLOW_REFUND,
+                                                    .query = KIND_ASK_REFUND,
+                                                    .known = KIND_REFUND_KNOWN,
+                                                    .point = "gateway.refund",
+                                                    .look_up_point = "gateway.look_up",
+                                                    .effect = make_refund};
+
+static bool is_about_a_refund(enum model_kind kind) {
+  return kind == KIND_MAKE_REFUND || kind == KIND_SLOW_REFUND || kind == KIND_ASK_REFUND;
+}
+
+static void handle_refunds(struct sim_node *node, const struct sim_message *message) {
+  struct model_shop *shop = model_shop_of(node);
+  const struct model_gateway_profile *profile = &shop->config->gateway;
+  const struct model_capabilities can = {profile->takes_keys, profile->key_retention_ns, profile->looks_up, profile->look_up_lag_ns};
+  const struct model_request *charge = message->kind == KIND_MAKE_REFUND ? known_key(shop, &message->id, sim_world_now(shop->world)) : NULL;
+  if (charge != NULL && charge->status != 0) { /* keys of charges and refunds are of one kind: this one was used before */
+    answer(node, message, KIND_REFUND_MADE, charge->status, charge->charge);
+    return;
+  }
+  model_provider_handle(node, &refunds, shop->gateway.refunds, &can, message);
+}
+
 void model_gateway_handle(struct sim_node *node, const struct sim_message *message) {
+  if (is_about_a_refund((enum model_kind)message->kind)) {
+    handle_refunds(node, message);
+    return;
+  }
   if (message->kind == KIND_CHARGE) handle_charge(node, message);
   else if (message->kind == KIND_SLOW_CHARGE) handle_slow(node, message);
   else if (message->kind == KIND_LOOK_UP) handle_look_up(node, message);

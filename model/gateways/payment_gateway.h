@@ -11,9 +11,19 @@
 #include "sim/id.h"
 #include "sim/world.h"
 
+struct model_provider;
+
 enum model_other_parameters {
   MODEL_OTHER_REFUSED, /* the same key with another amount is an error, nothing is done */
   MODEL_OTHER_IGNORED, /* the first answer comes back */
+};
+
+/* What a protocol may rely on at a provider. */
+struct model_capabilities {
+  bool takes_keys; /* it recognises a repeat by the caller's id */
+  int64_t key_retention_ns;
+  bool looks_up; /* it answers questions by the caller's id */
+  int64_t look_up_lag_ns;
 };
 
 struct model_gateway_profile {
@@ -26,7 +36,8 @@ struct model_gateway_profile {
   int64_t look_up_lag_ns;
   /* Behaviour. */
   enum model_other_parameters other_parameters;
-  bool stores_errors; /* a 5xx is kept under the key and replayed, whatever became of the charge */
+  bool stores_errors;  /* a 5xx is kept under the key and replayed, whatever became of the charge */
+  bool limits_refunds; /* refuses to refund more of a charge than it was */
 };
 
 /* What the gateway answers; OK, DECLINED and REFUSED are definite. */
@@ -46,7 +57,15 @@ struct model_charge { /* one ledger entry */
   uint64_t operation;
   int64_t order, purchase, amount_minor, card;
   int64_t time_ns;
-  bool refunded;
+  bool refunded; /* in full, by refund_the_double */
+  int64_t refunded_minor;
+};
+
+struct model_refund { /* one ledger entry */
+  int64_t charge;     /* payment id */
+  struct sim_id reference;
+  uint64_t operation;
+  int64_t order, amount_minor, time_ns;
 };
 
 struct model_request { /* what the gateway remembers of a request */
@@ -64,6 +83,9 @@ struct model_gateway {
   size_t charge_count;
   struct model_request request[MODEL_REQUESTS_MAX];
   size_t request_count;
+  struct model_refund refund[MODEL_EFFECTS_MAX];
+  size_t refund_count;
+  struct model_provider *refunds; /* what it remembers of refund requests */
 };
 
 /* The longest a gateway works on a request; with the request's lifetime and the look-up lag it bounds how long a

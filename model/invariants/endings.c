@@ -1,4 +1,4 @@
-/* exactly_one_ending: per purchase fulfilled xor refused xor open.
+/* exactly_one_ending: per purchase fulfilled xor refunded xor refused xor open.
    charged_implies_fulfilled_or_refunded: every charge in the ledger is one of those, or refunded. */
 #include <inttypes.h>
 
@@ -10,7 +10,9 @@ void model_judge_endings(struct model_shop *shop) {
     for (size_t i = 0; i < shop->facts->order_count; i++) {
       const struct model_order_fact *fact = &shop->facts->order[i];
       if (fact->purchase != p) continue;
-      if (fact->state == STATE_COMPLETED) fulfilled++;
+      if (fact->state == STATE_COMPLETED && !fact->cancelled) fulfilled++;
+      if (fact->parcels > 0 && fact->refunds > 0)
+        sim_violated(shop->world, INVARIANT_EXACTLY_ONE_ENDING, "order:%" PRId64 " is shipped and refunded.", fact->order);
       if (fact->state == STATE_PARKED) open++;
       failed_last = fact->state == STATE_FAILED;
     }
@@ -26,12 +28,16 @@ void model_judge_charges(struct model_shop *shop) {
     const struct model_charge *charge = &shop->gateway.ledger[i];
     const struct model_order_fact *fact = model_order_fact(shop, charge->order);
     sim_danger(shop->world, INVARIANT_CHARGED_IMPLIES_FULFILLED_OR_REFUNDED);
-    bool fulfilled = fact->state == STATE_COMPLETED && fact->payment == charge->id;
+    bool mine = fact->state == STATE_COMPLETED && fact->payment == charge->id;
+    bool fulfilled = mine && (!fact->cancelled || charge->refunded_minor > 0 ||
+                              model_fact_parked(shop, SERVICE_PAYMENTS, TABLE_REFUNDS, fact->order, STEP_REFUND));
     if (fulfilled || charge->refunded || (fact->state == STATE_PARKED && fact->operation == charge->operation)) continue;
     char amount[40];
     model_amount_words(shop->config, charge->amount_minor, amount, sizeof amount);
     sim_violated(shop->world, INVARIANT_CHARGED_IMPLIES_FULFILLED_OR_REFUNDED,
                  "Payment %" PRId64 " (%s) of order:%" PRId64 " is in the ledger, but the order ends %s.", charge->id, amount, fact->order,
-                 fact->state == STATE_COMPLETED ? "with another payment" : model_state_name(fact->state));
+                 mine                             ? "cancelled, and nothing was given back"
+                 : fact->state == STATE_COMPLETED ? "with another payment"
+                                                  : model_state_name(fact->state));
   }
 }

@@ -9,14 +9,15 @@ void model_judge_ledgers(struct model_shop *shop) {
   for (size_t i = 0; i < shop->facts->order_count; i++) {
     const struct model_order_fact *fact = &shop->facts->order[i];
     const struct model_charge *charge = model_gateway_charge(&shop->gateway, fact->payment);
-    if (fact->state == STATE_COMPLETED && charge != NULL) journal += fact->amount_minor;
+    if (fact->state == STATE_COMPLETED && charge != NULL) journal += fact->amount_minor - fact->refunded_minor;
   }
   for (size_t i = 0; i < shop->gateway.charge_count; i++) {
     const struct model_charge *charge = &shop->gateway.ledger[i];
     const struct model_order_fact *order = model_order_fact(shop, charge->order);
     bool open_case = order->state == STATE_PARKED && order->operation == charge->operation;
     if (charge->refunded || open_case) continue;
-    ledger += charge->amount_minor;
+    bool open_refund = charge->refunded_minor > 0 && model_fact_parked(shop, SERVICE_PAYMENTS, TABLE_REFUNDS, charge->order, STEP_REFUND);
+    ledger += charge->amount_minor - (open_refund ? 0 : charge->refunded_minor);
   }
   if (journal > 0 || ledger > 0) sim_danger(shop->world, INVARIANT_LEDGERS_RECONCILE);
   if (journal == ledger) return;

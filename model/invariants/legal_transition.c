@@ -25,6 +25,7 @@ void model_check_transition(struct model_shop *shop, const struct model_order_fa
     if (fact->placed) sim_violated(shop->world, INVARIANT_LEGAL_TRANSITION, "order:%" PRId64 " is placed a second time.", fact->order);
     return;
   }
+  if (to == STATE_KEPT) return;
   sim_danger(shop->world, INVARIANT_LEGAL_TRANSITION);
   if ((allowed_from[fact->state] >> to & 1U) != 0) return;
   sim_violated(shop->world, INVARIANT_LEGAL_TRANSITION, "The payment of order:%" PRId64 " goes from %s to %s.", fact->order,

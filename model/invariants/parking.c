@@ -57,6 +57,17 @@ void model_judge_queue(struct model_shop *shop) {
       sim_violated(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE,
                    "order:%" PRId64 " is parked, but the payment service has no such open case.", fact->order);
   }
+  for (size_t i = 0; i < sim_durable_count(shop->world, SERVICE_PAYMENTS, TABLE_REFUNDS); i++) {
+    const struct sim_row *refund = sim_durable_row(shop->world, SERVICE_PAYMENTS, TABLE_REFUNDS, i);
+    if (refund->cell[EFFECT_STATUS].number != STATE_PARKED) continue;
+    parked++;
+    uint64_t id;
+    memcpy(&id, &refund->cell[EFFECT_ID].number, sizeof id);
+    sim_danger(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE);
+    if (case_of(shop, id) == NULL)
+      sim_violated(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE, "%s is parked, but the human's queue does not list it.",
+                   refund->cell[EFFECT_ID].text);
+  }
   if (sim_durable_count(shop->world, SERVICE_PAYMENTS, TABLE_OPEN_CASES) > parked)
     sim_violated(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE, "The human's queue lists a case whose payment is not parked.");
 }

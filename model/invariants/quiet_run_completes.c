@@ -9,6 +9,12 @@ void model_judge_quiet(struct model_shop *shop) {
   sim_danger(shop->world, INVARIANT_QUIET_RUN_COMPLETES);
   for (size_t i = 0; i < shop->facts->order_count; i++) {
     const struct model_order_fact *fact = &shop->facts->order[i];
+    bool whole = shop->config->workflow == MODEL_WORKFLOW_ORDER;
+    if (whole && (fact->cancelled || shop->address_broken[fact->purchase])) continue;
+    bool shipped = fact->parcels == 1 && fact->mails[STEP_CONFIRMATION] == 1 && fact->mails[STEP_SHIPPING] == 1;
+    if (whole && fact->state == STATE_COMPLETED && !shipped)
+      sim_violated(shop->world, INVARIANT_QUIET_RUN_COMPLETES,
+                   "Nothing went wrong, yet order:%" PRId64 " was not shipped, or a mail is missing.", fact->order);
     if (fact->state == STATE_COMPLETED) continue;
     sim_violated(shop->world, INVARIANT_QUIET_RUN_COMPLETES, "Nothing went wrong, yet the payment of order:%" PRId64 " ends %s.",
                  fact->order, model_state_name(fact->state));

@@ -80,7 +80,7 @@ class CommandLine(Case):
         replay = self.write("a.replay", "oncesim replay 1\nscenario: payment\nviolates: stuck\n")
         self.refused(["replay", replay, "--seed", 3], "goes with no --seed")
         self.refused(["replay", replay, "--set", "payment.key=fresh"], "goes with no --seed, --set")
-        self.refused(["shrink", replay, "--gateway", "plain"], "goes with no --seed, --set, --design or --gateway")
+        self.refused(["shrink", replay, "--gateway", "plain"], "goes with no --seed, --set, --design, --gateway or --mail")
         self.refused(["replay", "payment"], "needs --seed S")
         self.refused(["shrink", "payment"], "needs --seed S")
         self.refused(["explore", "payment"], "explore needs --faults K")
@@ -350,7 +350,7 @@ class Json(Case):
                 self.assertGreaterEqual(line["faults_before"], len(line["faults"]))
                 self.assertTrue(line["sentence"])
             else:
-                self.assertEqual(set(line["exercised"]), invariants)
+                self.assertIn(set(line["exercised"]), (invariants, set(names("invariants")[:22])))  # of the order, of the payment alone
                 self.assertTrue(set(line["violations"]) <= invariants)
                 self.assertTrue(all(count > 0 for count in line["violations"].values()))
                 self.assertGreater(line["runs"], 0)

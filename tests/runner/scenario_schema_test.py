@@ -158,6 +158,8 @@ class Schema(Case):
             elif "minimum" in schema:
                 least, most = schema["minimum"], schema["maximum"]
                 tried = [(least, True), (most, True), (least - 1, False), (most + 1, False)]
+                if name == "restocking_fee":  # its upper end meets the default amount
+                    tried[1] = (4998, True)
                 if name == "limits.polls":  # its lower end meets the usual resolve_attempts
                     tried[0] = (12, True)
             elif "maxLength" in schema:

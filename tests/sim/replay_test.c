@@ -107,6 +107,15 @@ static size_t keep_faults(void) {
   return decisions->fault_count;
 }
 
+/* Points that only the shop's providers ask; the toy's oracle borrows "gateway.look_up". */
+static bool is_the_shops(const char *name) {
+  static const char *const shops[] = {"gateway.charge", "gateway.refund", "mailer.send", "mailer.look_up", "carrier.collect"};
+  for (size_t i = 0; i < sizeof shops / sizeof shops[0]; i++) {
+    if (strcmp(name, shops[i]) == 0) return true;
+  }
+  return false;
+}
+
 static void a_seeds_fault_list_replays_to_the_seeds_digest(void **state) {
   (void)state;
   uint64_t fired[SIM_POINTS_MAX][SIM_ANSWERS_MAX] = {{0}};
@@ -129,7 +138,7 @@ static void a_seeds_fault_list_replays_to_the_seeds_digest(void **state) {
   const struct sim_catalogue *catalogue = fault_catalogue();
   for (size_t p = 0; p < catalogue->count; p++) {
     const struct sim_point *point = &catalogue->point[p];
-    if (point->class != SIM_POINT_FAULT || strcmp(point->name.text, "gateway.charge") == 0) continue;
+    if (point->class != SIM_POINT_FAULT || is_the_shops(point->name.text)) continue;
     for (size_t a = 1; a < point->answer_count; a++) {
       if (fired[p][a] == 0) fail_msg("no seed answered %s with %s", point->name.text, point->answer[a].text);
     }
