@@ -13,8 +13,8 @@ struct customer {
   int64_t purchase, cart, card;
   uint32_t tries;
   bool tried_other_card;
-  enum { CANCEL_NEVER, CANCEL_AT_ONCE, CANCEL_WHEN_PAID, CANCEL_LATER } cancels;
-  struct sim_id id; /* "purchase:1" */
+  enum cancels { CANCEL_NEVER, CANCEL_AT_ONCE, CANCEL_WHEN_PAID, CANCEL_LATER } cancels; /* as the catalogue's answers */
+  struct sim_id id;                                                                      /* "purchase:1" */
   struct sim_timer resubmit;
 };
 
@@ -140,7 +140,7 @@ static void think(struct sim_node *node, struct customer *customer) {
   struct model_shop *shop = model_shop_of(node);
   if (shop->config->workflow != MODEL_WORKFLOW_ORDER || customer->cart > 1) return;
   shop->address_broken[customer->purchase] = ask(shop, "customer.address", customer, "order placed") != 0;
-  customer->cancels = ask(shop, "customer.cancels", customer, "order placed");
+  customer->cancels = (enum cancels)ask(shop, "customer.cancels", customer, "order placed");
   if (customer->cancels != CANCEL_LATER) return;
   struct sim_message timer = message_of(shop, customer, KIND_RECONSIDER);
   sim_timer_set(node, RECONSIDER_NS, &timer);
