@@ -158,7 +158,12 @@ static void take_fulfilment(struct model_order_fact *fact, enum model_event even
 static void take_event(struct model_shop *shop, const struct sim_row *row, bool judge) {
   struct model_order_fact *fact = model_order_fact(shop, cell(row, EVENT_ORDER));
   enum model_event event = (enum model_event)cell(row, EVENT_TYPE);
-  if (judge) model_check_transition(shop, fact, event);
+  if (judge) {
+    shop->move_count[fact->state][event]++;
+    fact->settled_ns = cell(row, EVENT_AT);
+    if (event == EVENT_ORDER_PLACED) fact->placed_ns = fact->settled_ns;
+    model_check_transition(shop, fact, event);
+  }
   take_fulfilment(fact, event, row);
   if (event != EVENT_ORDER_PLACED && state_after(event) != STATE_KEPT) fact->state = state_after(event);
   if (event == EVENT_ORDER_PLACED) fact->placed = true;
@@ -273,6 +278,7 @@ static void on_row(struct sim_world *world, size_t service, size_t table, enum s
 
 static void on_leaves(struct sim_node *node, const struct sim_message *message) {
   struct model_shop *shop = model_shop_of(node);
+  if (message->call != NULL) shop->call_count++;
   model_check_replay_leaves(node, message);
   switch ((int)message->kind) {
     case KIND_CHARGE: {
@@ -383,8 +389,24 @@ static void on_recovered(struct sim_node *node) {
   if (sim_node_service(node) == SERVICE_WAREHOUSE) model_check_picklists_recovered(shop);
 }
 
+static enum model_ending ending_of(const struct model_shop *shop, const struct model_order_fact *fact) {
+  bool whole = shop->config->workflow == MODEL_WORKFLOW_ORDER;
+  if (fact->state == STATE_PARKED) return ENDING_OPEN;
+  if (fact->refund_failed) return ENDING_OPEN;
+  if (fact->cancelled && fact->refunded_minor > 0) return ENDING_REFUNDED;
+  if (fact->cancelled && fact->state != STATE_COMPLETED) return ENDING_CANCELLED;
+  if (fact->state == STATE_FAILED) return ENDING_REFUSED;
+  if (fact->state == STATE_COMPLETED && (!whole || fact->parcels > 0)) return ENDING_FULFILLED;
+  return fact->state == STATE_NOT_REQUESTED ? ENDING_UNPAID : ENDING_UNDECIDED;
+}
+
 static void on_judge(struct sim_world *world) {
   struct model_shop *shop = sim_world_model(world);
+  for (size_t i = 0; i < facts_of(shop)->order_count; i++) {
+    const struct model_order_fact *fact = &facts_of(shop)->order[i];
+    shop->ending_count[ending_of(shop, fact)]++;
+    shop->settling_ms_sum += (uint64_t)((fact->settled_ns - fact->placed_ns) / SIM_MS);
+  }
   model_judge_resolves(shop);
   model_judge_endings(shop);
   model_judge_parking(shop);

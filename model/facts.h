@@ -25,6 +25,7 @@ int model_invariant_find(const char *name);
 struct model_order_fact {
   int64_t order, purchase, amount_minor; /* as the customer wanted it; order 0: slot free */
   bool placed;                           /* OrderPlaced is durable */
+  int64_t placed_ns, settled_ns;         /* its first and its last event, as written down in them */
   enum model_state state;                /* by the durable events */
   uint64_t operation;                    /* of the last PaymentRequested */
   int64_t card;

@@ -164,6 +164,15 @@ const char *model_event_name(enum model_event event) {
   return name[event];
 }
 
+const char *model_ending_name(enum model_ending ending) {
+  static const char *const name[] = {
+#define ENDING(id, name, words) name,
+#include "model/endings.def"
+#undef ENDING
+  };
+  return name[ending];
+}
+
 static const struct {
   const char *name, *key;
 } steps[] = {

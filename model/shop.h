@@ -44,6 +44,13 @@ enum model_kind {
   MODEL_KIND_COUNT
 };
 
+enum model_ending {
+#define ENDING(id, name, words) ENDING_##id,
+#include "model/endings.def"
+#undef ENDING
+  MODEL_ENDING_COUNT
+};
+
 /* Where a message carries what. `subject` is the order, `id` the operation (or the key, towards the gateway). */
 enum model_value {
   VALUE_PURCHASE,  /* number of the purchase, from 1 */
@@ -155,7 +162,12 @@ struct model_shop {
   struct model_customers *customers;
   struct model_facts *facts;
   bool address_broken[MODEL_PURCHASES_MAX + 1]; /* by purchase: no mail can be made out to this customer */
-  uint64_t replay_noise;                        /* feeds replay.purity=random, from outside the run's decisions on purpose */
+  /* Over all runs since the shop was made: orders by ending; events by the payment state they met. */
+  uint64_t ending_count[MODEL_ENDING_COUNT];
+  uint64_t call_count;      /* requests that left for somebody else's system */
+  uint64_t settling_ms_sum; /* from OrderPlaced to the order's last event, summed over orders */
+  uint64_t move_count[MODEL_STATE_COUNT][MODEL_EVENT_COUNT];
+  uint64_t replay_noise; /* feeds replay.purity=random, from outside the run's decisions on purpose */
 };
 
 /* The services and kinds of the shop, for sim_world_create. */
@@ -163,6 +175,7 @@ extern const struct sim_service model_services[MODEL_SERVICE_COUNT];
 extern const char *const model_kinds[MODEL_KIND_COUNT];
 const char *model_state_name(enum model_state state);
 const char *model_event_name(enum model_event event);
+const char *model_ending_name(enum model_ending ending);
 
 /* Fill a setup's model part and start the workload: call between sim_world_begin and sim_world_run, with the shop made
    by model_shop_prepare before sim_world_begin. */

@@ -57,6 +57,12 @@ void report_json_summary(FILE *out, const struct report_summary *summary) {
   json_object_set_new(object, "violations", violations);
   json_object_set_new(object, "exercised", exercised);
   json_object_set_new(object, "faults", faults);
+  if (summary->ending_count > 0) {
+    json_t *endings = json_object();
+    for (size_t i = 0; i < summary->ending_count; i++)
+      json_object_set_new(endings, summary->ending[i].name, json_integer((json_int_t)summary->ending[i].count));
+    json_object_set_new(object, "endings", endings);
+  }
   json_object_set_new(object, "transactions_per_run", json_real(summary->transactions_per_run));
   json_object_set_new(object, "runs_per_s", json_real(summary->runs_per_s));
   json_object_set_new(object, "verdict", json_string(report_verdict_name(summary->verdict)));

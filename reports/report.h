@@ -21,6 +21,16 @@ struct report_invariant {
   uint64_t in_danger, violated; /* runs */
 };
 
+struct report_count {
+  const char *name;
+  uint64_t count;
+};
+
+struct report_move { /* how often an event met a state */
+  const char *state, *event;
+  uint64_t count;
+};
+
 struct report_summary {
   const char *scenario;
   uint64_t runs, failing_runs, stuck_runs;
@@ -29,6 +39,8 @@ struct report_summary {
   size_t invariant_count;
   const struct report_point *point;
   size_t point_count;
+  const struct report_count *ending; /* orders by how they ended */
+  size_t ending_count;
   double transactions_per_run, runs_per_s, seconds;
   enum report_verdict verdict;
   /* Explorations only. */

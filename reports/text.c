@@ -69,6 +69,16 @@ void report_text_summary(FILE *out, const struct report_summary *summary, const 
   fprintf(out, "; %s runs/s", speed);
   if (!summary->explored) fprintf(out, ", %.1f transactions a run", summary->transactions_per_run);
   fprintf(out, "; digest %016" PRIx64 "\n", summary->digest);
+  uint64_t orders = 0;
+  for (size_t i = 0; i < summary->ending_count; i++) orders += summary->ending[i].count;
+  const char *comma = "";
+  if (orders > 0) fprintf(out, "  orders end  ");
+  for (size_t i = 0; i < summary->ending_count && orders > 0; i++) {
+    if (summary->ending[i].count == 0) continue;
+    fprintf(out, "%s%.1f %% %s", comma, 100.0 * (double)summary->ending[i].count / (double)orders, summary->ending[i].name);
+    comma = ", ";
+  }
+  if (orders > 0) fputc('\n', out);
 }
 
 /* Does `at` stand behind a word whose number only counts (tries, lives, payment ids, numbered keys)? */

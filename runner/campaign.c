@@ -104,6 +104,10 @@ static void work(void *context, int job) {
   const struct sim_decisions *decisions = sim_world_decisions(world.world);
   memcpy(tally->asked, decisions->point_asked, sizeof tally->asked);
   memcpy(tally->fired, decisions->point_fired, sizeof tally->fired);
+  memcpy(tally->endings, world.shop->ending_count, sizeof tally->endings);
+  tally->calls = world.shop->call_count;
+  tally->settling_ms = world.shop->settling_ms_sum;
+  memcpy(tally->moves, world.shop->move_count, sizeof tally->moves);
   tally->transactions = sim_world_counters(world.world)->transactions;
   tally->steps = sim_world_counters(world.world)->steps;
   tally->decisions = decisions->decisions_total;
@@ -127,11 +131,17 @@ static void merge(struct runner_tally *into, const struct runner_tally *from) {
   into->decisions += from->decisions;
   into->repeated += from->repeated;
   into->steps += from->steps;
+  into->calls += from->calls;
+  into->settling_ms += from->settling_ms;
   for (size_t i = 0; i < SIM_INVARIANTS_MAX; i++) {
     into->in_danger[i] += from->in_danger[i];
     merge_count(&into->violations[i], &into->first_seed[i], from->violations[i], from->first_seed[i]);
   }
   merge_count(&into->stuck_runs, &into->first_seed[SIM_INVARIANTS_MAX], from->stuck_runs, from->first_seed[SIM_INVARIANTS_MAX]);
+  for (size_t e = 0; e < MODEL_ENDING_COUNT; e++) into->endings[e] += from->endings[e];
+  for (size_t s = 0; s < MODEL_STATE_COUNT; s++) {
+    for (size_t e = 0; e < MODEL_EVENT_COUNT; e++) into->moves[s][e] += from->moves[s][e];
+  }
   for (size_t p = 0; p < SIM_POINTS_MAX; p++) {
     into->asked[p] += from->asked[p];
     into->fired[p] += from->fired[p];

@@ -20,6 +20,7 @@
 #include "runner/explore.h"
 #include "runner/find.h"
 #include "runner/finding.h"
+#include "runner/results.h"
 #include "runner/text.h"
 #include "sim/check.h"
 
@@ -50,6 +51,9 @@ static void fill_summary(const struct runner_scenario *scenario, const struct ru
   const struct sim_catalogue *catalogue = fault_catalogue();
   for (size_t i = 0; i < MODEL_INVARIANT_COUNT; i++)
     invariant[i] = (struct report_invariant){model_invariants[i].name, tally->in_danger[i], tally->violations[i]};
+  static struct report_count ending[MODEL_ENDING_COUNT];
+  for (int e = 0; e < MODEL_ENDING_COUNT; e++)
+    ending[e] = (struct report_count){model_ending_name((enum model_ending)e), tally->endings[e]};
   for (size_t p = 0; p < catalogue->count; p++)
     point[p] = (struct report_point){catalogue->point[p].name.text, tally->asked[p], tally->fired[p]};
   double runs = tally->runs == 0 ? 1 : (double)tally->runs;
@@ -61,6 +65,8 @@ static void fill_summary(const struct runner_scenario *scenario, const struct ru
                                      .invariant = invariant,
                                      .invariant_count = (size_t)model_invariant_count(scenario->config.workflow),
                                      .point = point,
+                                     .ending = ending,
+                                     .ending_count = MODEL_ENDING_COUNT,
                                      .point_count = catalogue->count,
                                      .transactions_per_run = (double)tally->transactions / runs,
                                      .runs_per_s = campaign->seconds > 0 ? (double)tally->runs / campaign->seconds : 0,
@@ -186,6 +192,7 @@ static int judge_campaign(const struct runner_scenario *scenario, const struct r
                    options->changes.gateway == NULL && options->changes.mail == NULL;
   fill_summary(scenario, campaign, &summary, invariant, point);
   int code = EXIT_HELD;
+  int written = runner_results_campaign_begin(options);
   if (known_bad) {
     uint64_t expected = scenario->expect.violates | scenario->expect.violates_any | scenario->expect.may;
     bool enough = tally->runs >= (uint64_t)scenario->seeds || (violated_mask(tally) & ~expected) != 0;
@@ -214,6 +221,8 @@ static int judge_campaign(const struct runner_scenario *scenario, const struct r
   bool tell = tally->failing_runs > 0 && (!known_bad || code == EXIT_VIOLATED || only_one || options->out != NULL);
   if (tell) code = runner_exit_worse(code, report_findings(scenario, options, tally));
   if (code == EXIT_NONDETERMINISTIC) summary.verdict = REPORT_NONDETERMINISTIC;
+  written = runner_exit_worse(written, runner_results_campaign_end(options, scenario, tally, &summary, note[0] ? note : NULL, known_bad));
+  code = runner_exit_worse(code, written);
   if (options->json) report_json_summary(stdout, &summary);
   else report_text_summary(stdout, &summary, note[0] ? note : NULL);
   if (!options->json && tally->failing_runs == 0 && !known_bad) note_hidden_mistakes(scenario);
@@ -347,6 +356,7 @@ int runner_command_run(const struct runner_options *options) {
     if (one != EXIT_USAGE) ran = true;
     code = runner_exit_worse(code, one);
   }
+  code = runner_exit_worse(code, runner_results_end(options));
   if (!ran && code == EXIT_HELD) {
     fprintf(stderr, "oncesim: nothing ran: there is no scenario here\n");
     code = EXIT_NOTHING_RAN;

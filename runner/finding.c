@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "faults/catalogue.h"
+#include "runner/results.h"
 #include "runner/text.h"
 #include "sim/check.h"
 
@@ -126,6 +127,7 @@ int runner_finding_report(struct runner_world *world, const struct runner_findin
                                    .runs = context->runs,
                                    .replay_line = line,
                                    .replay_file = path[0] ? path : NULL};
+  runner_results_finding(&finding);
   if (context->options->json) report_json_finding(stdout, &finding);
   else report_text_finding(stdout, &finding);
   runner_shrunk_free(shrunk);

@@ -28,6 +28,9 @@ static const char usage[] =
     "  oncesim shrink FILE.replay | SCENARIO --seed S [--out DIR]        the smallest run that breaks the same invariant\n"
     "  oncesim explain AXIS|AXIS=CHOICE|INVARIANT|PROFILE|FAULT          what it is, what it breaks, the remedy\n"
     "  oncesim check SCENARIO... [--print]                               read a scenario, say what is wrong with it\n"
+    "  oncesim compare DESIGN DESIGN [SCENARIO] [--seeds N]              two designs on the same seeds; a DESIGN is\n"
+    "                 \"recommended\", AXIS=CHOICE[,AXIS=CHOICE...], or a design file\n"
+    "  oncesim report [DIR] [--json]      what a run with --out DIR has left there, as text; junit.xml is written anew\n"
     "  oncesim list scenarios|axes|profiles|invariants|faults\n"
     "  oncesim --version | --help\n"
     "\n"
@@ -90,7 +93,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-static const char *const commands[] = {"run", "replay", "explore", "shrink", "explain", "check", "list"};
+static const char *const commands[] = {"run", "replay", "explore", "shrink", "explain", "check", "list", "report", "compare"};
 static const char *command_name(size_t index) { return commands[index]; }
 static const char *option_name(size_t index) { return long_options[index].name; }
 
@@ -141,6 +144,8 @@ static bool allowed(const char *command, int option) {
       {"explain", ""},
       {"check", "print set design gateway mail"},
       {"list", ""},
+      {"report", "json"},
+      {"compare", "seeds seed jobs gateway mail"},
   };
   const char *name = NULL;
   for (size_t i = 0; long_options[i].name != NULL; i++) {
