@@ -253,6 +253,7 @@ static void observe_operation(struct model_shop *shop, enum sim_change change, c
   const char *last_error = row->cell[OPERATION_LAST_ERROR].text;
   fact->declined = fact->status == STATE_FAILED && last_error != NULL && strcmp(last_error, "declined") == 0;
   if (fact->status == before) return;
+  if (change == SIM_ROW_UPDATED && !sim_durable_settling(shop->world)) model_check_sticky(shop, fact, before);
   struct model_order_fact *order = model_order_fact(shop, fact->order);
   if (fact->status == STATE_COMPLETED) model_check_completed(shop, "payments", fact->order, fact->payment, id);
   if (fact->status == STATE_FAILED) {
@@ -295,6 +296,7 @@ static void on_leaves(struct sim_node *node, const struct sim_message *message) 
       return;
     }
     case KIND_LOOK_UP: model_check_polling(node, message); return;
+    case KIND_NOTICE_ACK: model_check_notice_acked(node, message); return;
     case KIND_DELIVER_MAIL: model_check_mail_leaves(node, message); return;
     case KIND_MAKE_REFUND: model_check_refund_leaves(node, message); return;
     case KIND_PICKLIST_ACCEPTED: model_check_picklist_accepted(node, message); return;
@@ -331,6 +333,15 @@ static bool is_definite(const struct model_shop *shop, const struct model_order_
   return false;
 }
 
+/* This process knows how the operation ended; is that durable, too? */
+static void learn(struct model_shop *shop, const struct sim_node *node, struct model_order_fact *fact, uint64_t id) {
+  if (id != fact->open_operation) return; /* late news of an operation before the last */
+  const struct model_operation_fact *operation = model_operation_fact(shop, id);
+  bool durable = operation != NULL && operation->durable && (operation->status == STATE_COMPLETED || operation->status == STATE_FAILED);
+  fact->open = false;
+  fact->definite_mask = durable ? 0 : fact->definite_mask | 1U << sim_node_instance(node);
+}
+
 static void on_answered(struct sim_node *node, const struct sim_message *request, const struct sim_message *answer) {
   struct model_shop *shop = model_shop_of(node);
   if (request->kind != KIND_CHARGE && request->kind != KIND_LOOK_UP) return;
@@ -343,15 +354,20 @@ static void on_answered(struct sim_node *node, const struct sim_message *request
   uint64_t id;
   memcpy(&id, &request->value[VALUE_OPERATION], sizeof id);
   if (answer != NULL && is_definite(shop, fact, request, answer)) {
-    if (id != fact->open_operation) return; /* late news of an operation before the last */
-    const struct model_operation_fact *operation = model_operation_fact(shop, id);
-    bool durable = operation != NULL && operation->durable && (operation->status == STATE_COMPLETED || operation->status == STATE_FAILED);
-    fact->open = false;
-    fact->definite_mask = durable ? 0 : fact->definite_mask | 1U << sim_node_instance(node);
+    learn(shop, node, fact, id);
     return;
   }
   sim_danger(shop->world, INVARIANT_UNKNOWN_IS_NOT_FAILED);
   sim_danger(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE);
+}
+
+static void notice_delivered(struct model_shop *shop, const struct sim_node *node, const struct sim_message *notice) {
+  struct model_order_fact *fact = model_order_fact(shop, notice->subject);
+  const struct model_operation_fact *operation = model_operation_fact(shop, fact->open_operation);
+  if (operation != NULL && (operation->status == STATE_COMPLETED || operation->status == STATE_FAILED))
+    sim_danger(shop->world, INVARIANT_TERMINAL_IS_STICKY);
+  bool definite = notice->value[VALUE_STATUS] == GATEWAY_OK || notice->value[VALUE_STATUS] == GATEWAY_DECLINED;
+  if (definite && notice->id.hash == fact->by_card[card_of(notice)].reference) learn(shop, node, fact, fact->open_operation);
 }
 
 static void on_delivered(struct sim_node *node, const struct sim_message *message) {
@@ -360,6 +376,7 @@ static void on_delivered(struct sim_node *node, const struct sim_message *messag
   bool may_charge = message->kind == KIND_PROCESS_PAYMENT || message->kind == KIND_CHARGE_PAYMENT || message->kind == KIND_RESOLVE_PAYMENT;
   if (may_charge && purchase >= 1 && purchase <= MODEL_PURCHASES_MAX && facts_of(shop)->purchase[purchase].charges > 0)
     sim_danger(shop->world, INVARIANT_AT_MOST_ONE_CHARGE);
+  if (message->kind == KIND_PAYMENT_NOTICE) notice_delivered(shop, node, message);
   if (sim_node_service(node) == SERVICE_ORDERS) model_check_redelivery(node, message);
   if (message->kind == KIND_REFUND_PAYMENT && model_order_fact(shop, message->subject)->refunds > 0)
     sim_danger(shop->world, INVARIANT_REFUND_AT_MOST_ONCE);
@@ -415,6 +432,7 @@ static void on_judge(struct sim_world *world) {
   model_judge_charges(shop);
   model_judge_ledgers(shop);
   model_judge_queue(shop);
+  if (shop->config->gateway.notifies) model_judge_notices(shop);
   if (shop->config->workflow == MODEL_WORKFLOW_PAYMENT) return;
   model_judge_mails(shop);
   model_judge_picklists(shop);

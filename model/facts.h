@@ -16,7 +16,7 @@ enum model_invariant {
 #undef INVARIANT
   MODEL_INVARIANT_COUNT
 };
-enum { MODEL_INVARIANTS_OF_PAYMENT = INVARIANT_EMAIL_AT_MOST_ONCE };
+enum { MODEL_INVARIANTS_OF_PAYMENT = INVARIANT_TERMINAL_IS_STICKY };
 /* How many of them, from the first, a workflow is judged by. */
 int model_invariant_count(enum model_workflow workflow);
 extern const struct sim_invariant model_invariants[MODEL_INVARIANT_COUNT];
@@ -54,6 +54,7 @@ struct model_order_fact {
   int64_t delivered_ns[4];
   bool acked_durable; /* an acknowledgement left on the strength of a durable event */
   bool parked_undecidable;
+  int64_t notice_acked; /* the charge whose success notice was acknowledged */
   /* Fulfilment, by the durable events and by the ledgers. */
   bool cancelling, cancel_noted; /* a cancellation was asked for; before the payment's end */
   bool cancelled, shipped;
@@ -137,6 +138,9 @@ void model_check_acked_recovered(struct model_shop *shop);
 void model_check_replay_leaves(struct sim_node *node, const struct sim_message *message);
 void model_check_polling(struct sim_node *node, const struct sim_message *request);
 void model_check_redelivery(struct sim_node *node, const struct sim_message *message);
+void model_check_sticky(struct model_shop *shop, const struct model_operation_fact *operation, enum model_state before);
+void model_check_notice_acked(struct sim_node *node, const struct sim_message *ack);
+void model_judge_notices(struct model_shop *shop);
 void model_check_mail(struct model_shop *shop, const struct model_mail_sent *sent);
 void model_check_mail_leaves(struct sim_node *node, const struct sim_message *request);
 void model_check_parcel(struct model_shop *shop, const struct model_parcel *parcel);

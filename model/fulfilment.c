@@ -91,6 +91,7 @@ void model_fulfilment__payment_ended(struct sim_node *node, struct order *order,
   if (!model_fulfilment__in_force(node)) return;
   if (event == EVENT_PAYMENT_FAILED && order->cancelling) model_order__batch_add(batch, EVENT_ORDER_CANCELLED);
   if (event != EVENT_PAYMENT_COMPLETED) return;
+  if ((order->cancelled || order->cancelling) && MODEL_CHOSEN(model_design_of(node), WEBHOOK_LATE_SUCCESS, SKIP)) return;
   if (order->cancelled) { /* a success that comes after all */
     if (order->step[STEP_REFUND] == STEP_NONE) ask_for(node, batch, STEP_REFUND, order->amount_minor, payment);
     return;

@@ -11,6 +11,7 @@ enum {
   MODEL_EVENTS_MAX = 40,                                    /* events of one order: five in practice, more only in broken designs */
   MODEL_CHARGES_MAX = 256,                                  /* ledger entries of one run */
   MODEL_EFFECTS_MAX = 256,                                  /* mails or refunds that one provider saw in one run */
+  MODEL_NOTICES_MAX = 512,                                  /* notices one gateway sends in one run: two a request */
   MODEL_PARCELS_MAX = 64,                                   /* parcels of one run: one an order */
   MODEL_OUTBOX_SUBJECT = 0,                                 /* the dispatcher's mailbox: orders are numbered from 1 */
   MODEL_REQUESTS_MAX = 1024,                                /* requests the gateway saw in one run */

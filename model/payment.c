@@ -15,24 +15,6 @@
 
 enum outcome { OUTCOME_COMPLETED, OUTCOME_DECLINED, OUTCOME_NOT_EXECUTED, OUTCOME_UNKNOWN };
 
-struct operation {
-  struct sim_id id;
-  int64_t order, purchase, card, amount_minor;
-  enum model_state status;
-  int64_t payment;
-  int64_t attempts, asks;
-  int64_t last_attempt_ns, created_ns;
-  bool last_was_error;    /* the provider answered 5xx */
-  bool last_was_declined; /* it declined, while an earlier try might still land (refund_the_double) */
-  int64_t owner;
-  int64_t refusal; /* enum model_refusal, in provider_payment_id's place for failed rows */
-  const char *error;
-  int64_t key_number; /* which key or reference was used last */
-  bool acknowledged;
-  int64_t asked_ns;       /* when the gateway was last asked, by this handler */
-  int64_t known_attempts; /* as read or written last: whoever changed it since has taken over */
-};
-
 struct payment_memory {
   struct effect_memory refunds;
   uint64_t working[64]; /* operations that a handler of this life works on */
@@ -135,7 +117,7 @@ static struct operation operation_from_message(const struct sim_node *node, cons
                             .owner = me(node)};
 }
 
-static bool read_operation(struct sim_node *node, const struct sim_id *id, struct operation *out) {
+bool model_payment__read(struct sim_node *node, const struct sim_id *id, struct operation *out) {
   sqlite3_stmt *row = sim_sql_query(node, READ_OPERATION, "s", id->text);
   if (row == NULL) return false;
   *out = (struct operation){.id = *id,
@@ -204,7 +186,7 @@ static void disarm_redelivery(struct sim_node *node, const struct sim_id *id) {
 }
 
 /* Send the operation's present status to the order; final ones again until acknowledged. */
-static void report(struct sim_node *node, const struct operation *operation, uint32_t tries) {
+void model_payment__report(struct sim_node *node, const struct operation *operation, uint32_t tries) {
   struct sim_message message = {
       .kind = (uint16_t)kind_of(operation->status), .attempt = tries, .subject = operation->order, .id = operation->id};
   message.value[VALUE_PURCHASE] = operation->purchase;
@@ -234,7 +216,7 @@ static const char *step_of(enum model_state status) {
 
 /* Record the status, unless the row is final already or somebody else has made a further attempt (then only success, which
    no attempt can undo, is news); in that case take over what the row says. */
-static void record(struct sim_node *node, struct operation *operation) {
+void model_payment__record(struct sim_node *node, struct operation *operation) {
   const struct model_design *design = model_design_of(node);
   int64_t kept = MODEL_CHOSEN(design, PAYMENT_RESULT, STATUS_ONLY) ? 0 : operation->payment;
   operation->payment = kept;
@@ -254,13 +236,13 @@ static void record(struct sim_node *node, struct operation *operation) {
   }
   sim_sql_rollback(node);
   struct operation row;
-  if (read_operation(node, &operation->id, &row)) *operation = row;
+  if (model_payment__read(node, &operation->id, &row)) *operation = row;
 }
 
 static void park(struct sim_node *node, struct operation *operation) {
   operation->status = STATE_PARKED;
-  record(node, operation);
-  report(node, operation, 1);
+  model_payment__record(node, operation);
+  model_payment__report(node, operation, 1);
 }
 
 /* ---- the gateway ---- */
@@ -344,10 +326,10 @@ static void finish(struct sim_node *node, struct operation *operation, enum outc
     park(node, operation);
     return;
   }
-  record(node, operation);
+  model_payment__record(node, operation);
   if (refunds_doubles(node) && operation->attempts > 1 && operation->status != STATE_UNKNOWN)
     arm_double_check(node, &operation->id, operation->order, operation->last_attempt_ns, 1);
-  report(node, operation, 1);
+  model_payment__report(node, operation, 1);
 }
 
 /* Call the gateway for an operation whose intent is durable, and finish it. */
@@ -443,6 +425,12 @@ static void ask(struct sim_node *node, struct operation *operation) {
   }
 }
 
+/* Where notices come, one may still tell what became of the request. */
+static bool notice_may_come(const struct sim_node *node, const struct operation *operation) {
+  static const int64_t patience_ns = SIM_HOUR;
+  return gateway_of(node)->notifies && now_of(node) - operation->last_attempt_ns < patience_ns;
+}
+
 /* One step towards a definite answer for an operation whose last call ended without one. */
 static void resolve(struct sim_node *node, struct operation *operation) {
   const struct model_design *design = model_design_of(node);
@@ -466,6 +454,7 @@ static void resolve(struct sim_node *node, struct operation *operation) {
   if (!gateway->takes_keys && MODEL_CHOSEN(design, PAYMENT_NO_KEY_GATEWAY, RETRY_ANYWAY)) repeat(node, operation);
   else if (gateway->looks_up) ask(node, operation);
   else if (key_lives(node, operation)) repeat(node, operation);
+  else if (notice_may_come(node, operation)) finish(node, operation, OUTCOME_UNKNOWN);
   else park(node, operation);
 }
 
@@ -480,10 +469,10 @@ static bool persists_before_call(const struct sim_node *node) {
 /* payment.persist=result_first: "completed" is durable before anything was asked. */
 static void completed_before_call(struct sim_node *node, struct operation *operation) {
   operation->status = STATE_COMPLETED;
-  record(node, operation);
+  model_payment__record(node, operation);
   enum outcome outcome = call_charge(node, operation);
   if (outcome != OUTCOME_COMPLETED) operation->payment = 0;
-  report(node, operation, 1);
+  model_payment__report(node, operation, 1);
 }
 
 /* Write the intent if this operation was never seen. Returns true when this handler is the one to call. */
@@ -493,7 +482,7 @@ static bool write_if_new(struct sim_node *node, struct operation *operation) {
   enum payment_statement statement = INSERT_OPERATION;
   if (MODEL_CHOSEN(design, PAYMENT_DEDUP, CHECK_THEN_INSERT)) {
     struct operation seen;
-    if (read_operation(node, &operation->id, &seen)) return false;
+    if (model_payment__read(node, &operation->id, &seen)) return false;
     sim_sql_looked(node, "row looked up");
     statement = REPLACE_OPERATION;
   }
@@ -526,13 +515,13 @@ static void known_operation(struct sim_node *node, struct operation *operation, 
     return;
   }
   if (operation->status != STATE_PENDING) {
-    report(node, operation, tries);
+    model_payment__report(node, operation, tries);
     return;
   }
   if (MODEL_CHOSEN(design, PAYMENT_PROCESSING_ROW, WAIT_FOR_EVER)) return;
   if (MODEL_CHOSEN(design, PAYMENT_PROCESSING_ROW, READ_AS_DONE)) {
     operation->status = STATE_COMPLETED;
-    report(node, operation, tries);
+    model_payment__report(node, operation, tries);
     return;
   }
   bool mine = operation->owner / LIVES_OF_AN_INSTANCE == me(node) / LIVES_OF_AN_INSTANCE;
@@ -553,7 +542,7 @@ static void charge_or_resolve(struct sim_node *node, const struct sim_message *m
   struct operation operation = operation_from_message(node, message);
   if (!persists_before_call(node)) {
     struct operation seen;
-    if (read_operation(node, &operation.id, &seen)) {
+    if (model_payment__read(node, &operation.id, &seen)) {
       known_operation(node, &seen, message->attempt);
       return;
     }
@@ -566,7 +555,7 @@ static void charge_or_resolve(struct sim_node *node, const struct sim_message *m
   }
   if (!write_if_new(node, &operation)) {
     struct operation seen;
-    if (!read_operation(node, &operation.id, &seen)) return;
+    if (!model_payment__read(node, &operation.id, &seen)) return;
     if (MODEL_CHOSEN(model_design_of(node), PAYMENT_PARAMS, RECOMPUTED)) seen.amount_minor = operation.amount_minor;
     known_operation(node, &seen, message->attempt);
     return;
@@ -579,7 +568,7 @@ static void charge_or_resolve(struct sim_node *node, const struct sim_message *m
 static void check_double(struct sim_node *node, const struct sim_message *message) {
   struct operation operation;
   struct sim_message answer;
-  if (!refunds_doubles(node) || !read_operation(node, &message->id, &operation)) return;
+  if (!refunds_doubles(node) || !model_payment__read(node, &message->id, &operation)) return;
   struct sim_id key = key_of(node, &operation);
   for (;;) {
     struct sim_message request = gateway_request(node, &operation, KIND_LOOK_UP, &key);
@@ -608,10 +597,10 @@ static void check_double(struct sim_node *node, const struct sim_message *messag
 
 static void redeliver(struct sim_node *node, const struct sim_message *message) {
   struct operation operation;
-  if (!read_operation(node, &message->id, &operation) || operation.acknowledged || operation.status == STATE_UNKNOWN ||
+  if (!model_payment__read(node, &message->id, &operation) || operation.acknowledged || operation.status == STATE_UNKNOWN ||
       operation.status == STATE_PENDING)
     return;
-  report(node, &operation, message->attempt + 1);
+  model_payment__report(node, &operation, message->attempt + 1);
 }
 
 static void acknowledged(struct sim_node *node, const struct sim_message *message) {
@@ -638,6 +627,7 @@ void model_payment_handle(struct sim_node *node, const struct sim_message *messa
     case KIND_REDELIVER: redeliver(node, message); return;
     case KIND_CHECK_DOUBLE: check_double(node, message); return;
     case KIND_REFUND_PAYMENT: model_refund_handle(node, message); return;
+    case KIND_PAYMENT_NOTICE: model_notice_handle(node, message); return;
     default: UNREACHABLE("a message the payment service does not know");
   }
 }

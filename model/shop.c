@@ -47,8 +47,9 @@ static const char payments_schema[] = BOOTS_TABLE
     "CREATE TABLE payment_operations(operation_id TEXT PRIMARY KEY, order_or_registration_id INTEGER NOT NULL, purchase INTEGER, card INTEGER,"
     " amount_minor INTEGER NOT NULL, status INTEGER NOT NULL, provider_payment_id INTEGER, response_payload TEXT, attempt_count INTEGER NOT NULL,"
     " ask_count INTEGER NOT NULL, last_attempt_at INTEGER, last_error TEXT, last_confirmed_result TEXT, created_at INTEGER, updated_at INTEGER,"
-    " acknowledged INTEGER NOT NULL, owner INTEGER NOT NULL);" CASES_TABLE EFFECT_TABLE("refund_operations", "operation_id", "payment_id",
-                                                                                        "purpose", "provider_refund_id");
+    " acknowledged INTEGER NOT NULL, owner INTEGER NOT NULL);" CASES_TABLE
+    "CREATE TABLE seen_notices(event INTEGER PRIMARY KEY);" EFFECT_TABLE("refund_operations", "operation_id", "payment_id", "purpose",
+                                                                         "provider_refund_id");
 static const char *const payments_table[] = {"payment_operations", "open_cases", "refund_operations"};
 #define OPERATION_VALUES "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?8, 0, ?9, '', 'nothing yet', ?10, ?9, 0, ?11)"
 static const char *const payments_statement[] = {
@@ -66,6 +67,15 @@ static const char *const payments_statement[] = {
     WRITE_BOOT,
     "UPDATE payment_operations SET response_payload='checked for doubles' WHERE operation_id=?",
     "SELECT operation_id, order_or_registration_id, last_attempt_at FROM payment_operations WHERE attempt_count>1 AND status IN (2, 3, 5) AND response_payload IS NULL",
+    "UPDATE payment_operations SET status=2, provider_payment_id=?1, last_error='', last_confirmed_result='charged', updated_at=?2, acknowledged=0"
+    " WHERE operation_id=?3 AND status IN (1, 4, 5)",
+    "UPDATE payment_operations SET status=3, provider_payment_id=0, last_error='declined', last_confirmed_result='declined', updated_at=?1, acknowledged=0"
+    " WHERE operation_id=?2 AND status IN (1, 4) AND attempt_count=1",
+    "UPDATE payment_operations SET status=4, last_confirmed_result='pending', updated_at=?1 WHERE operation_id=?2",
+    "DELETE FROM open_cases WHERE operation_id=?",
+    "INSERT INTO seen_notices VALUES(?) ON CONFLICT DO NOTHING",
+    "INSERT OR IGNORE INTO payment_operations SELECT ?1, order_or_registration_id, purchase, card, amount_minor, 2, ?2, NULL, 1, 0, last_attempt_at, '', 'charged', created_at,"
+    " updated_at, 1, owner FROM payment_operations WHERE operation_id=?3",
     EFFECT_STATEMENTS("refund_operations", "operation_id", "payment_id", "purpose", "provider_refund_id", "open_cases"),
 };
 
@@ -233,6 +243,9 @@ void model_describe(const struct sim_message *message, char *out, size_t size) {
       snprintf(out, size, "%s: %s", id, status == GATEWAY_OK ? "done" : model_gateway_status_words(status));
       return;
     }
+    case KIND_PAYMENT_NOTICE:
+      snprintf(out, size, "%s: %s", id, model_gateway_status_words((enum model_gateway_status)message->value[VALUE_STATUS]));
+      return;
     case KIND_EMAIL_RESULT:
     case KIND_REFUND_RESULT: snprintf(out, size, "%s (%s)", id, model_state_name((enum model_state)message->value[VALUE_STATUS])); return;
     default: break;
@@ -249,7 +262,7 @@ void model_shop_prepare(struct model_shop *shop, const struct model_config *conf
   shop->replay_noise = 0;
   memset(shop->address_broken, 0, sizeof shop->address_broken);
   shop->gateway.charge_count = 0;
-  shop->gateway.request_count = shop->gateway.refund_count = 0;
+  shop->gateway.request_count = shop->gateway.refund_count = shop->gateway.notice_count = 0;
   shop->gateway.refunds = &shop->refunds;
   shop->refunds.count = shop->mailer.provider.count = 0;
   shop->mailer.sent_count = 0;

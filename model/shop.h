@@ -60,9 +60,10 @@ enum model_value {
   VALUE_PAYMENT,   /* the provider's payment id */
   VALUE_OPERATION, /* towards the gateway: hash of the operation id, whatever key was sent */
   /* Mails, picklists, refunds. */
-  VALUE_STEP = VALUE_PURCHASE, /* enum model_step */
-  VALUE_REPEATED = VALUE_CARD, /* 1: this may have been sent before */
-  VALUE_NUMBER = VALUE_CARD,   /* towards the carrier: the picklist's number */
+  VALUE_STEP = VALUE_PURCHASE,   /* enum model_step */
+  VALUE_REPEATED = VALUE_CARD,   /* 1: this may have been sent before */
+  VALUE_EVENT = VALUE_OPERATION, /* notices: the event's number */
+  VALUE_NUMBER = VALUE_CARD,     /* towards the carrier: the picklist's number */
 };
 
 enum model_state {
@@ -207,6 +208,7 @@ void model_amount_words(const struct model_config *config, int64_t amount_minor,
 void model_order_start(struct sim_node *node);
 void model_order_handle(struct sim_node *node, const struct sim_message *message);
 void model_payment_start(struct sim_node *node);
+void model_notice_handle(struct sim_node *node, const struct sim_message *message);
 void model_refund_handle(struct sim_node *node, const struct sim_message *message);
 void model_mail_start(struct sim_node *node);
 void model_mail_handle(struct sim_node *node, const struct sim_message *message);

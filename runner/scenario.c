@@ -288,6 +288,7 @@ static void read_stores_errors(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.gateway.stores_errors = boolean(reader, value);
 }
 
+static void read_notifies(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.notifies = boolean(reader, value); }
 static void read_limits_refunds(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.gateway.limits_refunds = boolean(reader, value);
 }
@@ -482,6 +483,7 @@ static const struct key keys[] = {
     {"gateway", "look_up_lag", read_look_up_lag},
     {"gateway", "stores_errors", read_stores_errors},
     {"gateway", "limits_refunds", read_limits_refunds},
+    {"gateway", "notifies", read_notifies},
     {"gateway", "other_parameters", read_other_parameters},
     {"limits", "redeliveries", read_redeliveries},
     {"limits", "polls", read_polls},
@@ -829,6 +831,7 @@ void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
           config->gateway.looks_up ? "true" : "false");
   if (config->gateway.takes_keys) print_duration(out, "  key_retention", config->gateway.key_retention_ns);
   print_duration(out, "  look_up_lag", config->gateway.look_up_lag_ns);
+  fprintf(out, "  notifies: %s\n", config->gateway.notifies ? "true" : "false");
   fprintf(out, "  limits_refunds: %s\n", config->gateway.limits_refunds ? "true" : "false");
   fprintf(out, "  stores_errors: %s\n  other_parameters: %s\n", config->gateway.stores_errors ? "true" : "false",
           config->gateway.other_parameters == MODEL_OTHER_IGNORED ? "ignored" : "refused");

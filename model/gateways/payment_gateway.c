@@ -104,6 +104,48 @@ static void settle(struct sim_node *node, struct model_request *request, enum mo
   request->decided_ns = sim_world_now(sim_node_world(node));
 }
 
+/* ---- notices ---- */
+
+static void send_notice(struct sim_node *node, size_t number, uint32_t tries) {
+  static const int64_t again_ns = SIM_MINUTE;
+  enum { TRIES_MAX = 6 };
+  const struct model_notice *notice = &model_shop_of(node)->gateway.notice[number];
+  struct sim_message message = {.kind = KIND_PAYMENT_NOTICE, .attempt = tries, .subject = notice->order, .id = notice->reference};
+  message.value[VALUE_PURCHASE] = notice->purchase;
+  message.value[VALUE_AMOUNT] = notice->amount_minor;
+  message.value[VALUE_CARD] = notice->card;
+  message.value[VALUE_STATUS] = notice->status;
+  message.value[VALUE_PAYMENT] = notice->payment;
+  message.value[VALUE_EVENT] = (int64_t)number;
+  sim_notify(node, SERVICE_PAYMENTS, &message);
+  if (tries == TRIES_MAX) return; /* it is given up */
+  message.kind = KIND_NOTICE_AGAIN;
+  sim_timer_set(node, again_ns << (2 * (tries - 1)), &message);
+}
+
+/* Tell the payment service how a request stands. */
+static void notify(struct sim_node *node, const struct sim_message *request, enum model_gateway_status status, int64_t payment) {
+  struct model_gateway *gateway = &model_shop_of(node)->gateway;
+  if (!model_shop_of(node)->config->gateway.notifies) return;
+  if (gateway->notice_count == MODEL_NOTICES_MAX) {
+    sim_world_exhausted(sim_node_world(node), "MODEL_NOTICES_MAX");
+    return;
+  }
+  gateway->notice[gateway->notice_count++] = (struct model_notice){.order = request->subject,
+                                                                   .purchase = request->value[VALUE_PURCHASE],
+                                                                   .amount_minor = request->value[VALUE_AMOUNT],
+                                                                   .card = request->value[VALUE_CARD],
+                                                                   .payment = payment,
+                                                                   .reference = request->id,
+                                                                   .status = status};
+  send_notice(node, gateway->notice_count - 1, 1);
+}
+
+static void notice_again(struct sim_node *node, const struct sim_message *message) {
+  size_t number = (size_t)message->value[VALUE_EVENT];
+  if (!model_shop_of(node)->gateway.notice[number].acknowledged) send_notice(node, number, message->attempt + 1);
+}
+
 /* A repeat under a key that lives: no second effect, whatever happens. Returns true when it was one. */
 static bool answer_repeat(struct sim_node *node, const struct sim_message *message) {
   struct model_shop *shop = model_shop_of(node);
@@ -136,6 +178,7 @@ static void handle_charge(struct sim_node *node, const struct sim_message *messa
   int fate = sim_decide(sim_world_decisions(shop->world), point, &subject, sim_point_all(point));
   bool stores_errors = shop->config->gateway.stores_errors;
   struct model_request *request = remember(&shop->gateway, message, sim_world_now(shop->world));
+  if (fate != CHARGE_ERROR_BEFORE) notify(node, message, GATEWAY_IN_FLIGHT, 0);
   switch (fate) {
     case CHARGE_SLOW: {
       struct sim_message timer = *message;
@@ -151,16 +194,19 @@ static void handle_charge(struct sim_node *node, const struct sim_message *messa
       return;
     case CHARGE_ERROR_AFTER:
       charge_now(node, message, request);
+      notify(node, message, GATEWAY_OK, request->charge);
       settle(node, request, stores_errors ? GATEWAY_ERROR : GATEWAY_OK);
       answer(node, message, KIND_CHARGED, GATEWAY_ERROR, 0);
       return;
     case CHARGE_DECLINE:
       settle(node, request, GATEWAY_DECLINED);
+      notify(node, message, GATEWAY_DECLINED, 0);
       model_fact_declined(shop, message->subject, message->value[VALUE_CARD]);
       answer(node, message, KIND_CHARGED, GATEWAY_DECLINED, 0);
       return;
     default:
       charge_now(node, message, request);
+      notify(node, message, GATEWAY_OK, request->charge);
       settle(node, request, GATEWAY_OK);
       answer(node, message, KIND_CHARGED, GATEWAY_OK, request->charge);
   }
@@ -170,6 +216,7 @@ static void handle_slow(struct sim_node *node, const struct sim_message *message
   struct model_shop *shop = model_shop_of(node);
   struct model_request *request = &shop->gateway.request[message->value[VALUE_STATUS]];
   charge_now(node, message, request);
+  notify(node, message, GATEWAY_OK, request->charge);
   settle(node, request, GATEWAY_OK);
   answer(node, message, KIND_CHARGED, GATEWAY_OK, request->charge);
 }
@@ -284,6 +331,14 @@ static void handle_refunds(struct sim_node *node, const struct sim_message *mess
 void model_gateway_handle(struct sim_node *node, const struct sim_message *message) {
   if (is_about_a_refund((enum model_kind)message->kind)) {
     handle_refunds(node, message);
+    return;
+  }
+  if (message->kind == KIND_NOTICE_AGAIN) {
+    notice_again(node, message);
+    return;
+  }
+  if (message->kind == KIND_NOTICE_ACK) {
+    model_shop_of(node)->gateway.notice[message->value[VALUE_EVENT]].acknowledged = true;
     return;
   }
   if (message->kind == KIND_CHARGE) handle_charge(node, message);

@@ -38,6 +38,7 @@ struct model_gateway_profile {
   enum model_other_parameters other_parameters;
   bool stores_errors;  /* a 5xx is kept under the key and replayed, whatever became of the charge */
   bool limits_refunds; /* refuses to refund more of a charge than it was */
+  bool notifies;       /* tells by notices (webhooks) that a charge has begun, and how it ended, until they are acknowledged */
 };
 
 /* What the gateway answers; OK, DECLINED and REFUSED are definite. */
@@ -78,6 +79,13 @@ struct model_request { /* what the gateway remembers of a request */
   int64_t charge;     /* payment id, 0 if none */
 };
 
+struct model_notice { /* one notice of the gateway; its number names the event */
+  int64_t order, purchase, amount_minor, card, payment;
+  struct sim_id reference;
+  enum model_gateway_status status;
+  bool acknowledged;
+};
+
 struct model_gateway {
   struct model_charge ledger[MODEL_CHARGES_MAX];
   size_t charge_count;
@@ -85,6 +93,8 @@ struct model_gateway {
   size_t request_count;
   struct model_refund refund[MODEL_EFFECTS_MAX];
   size_t refund_count;
+  struct model_notice notice[MODEL_NOTICES_MAX];
+  size_t notice_count;
   struct model_provider *refunds; /* what it remembers of refund requests */
 };
 

@@ -29,14 +29,16 @@ void model_judge_charges(struct model_shop *shop) {
     const struct model_order_fact *fact = model_order_fact(shop, charge->order);
     sim_danger(shop->world, INVARIANT_CHARGED_IMPLIES_FULFILLED_OR_REFUNDED);
     bool mine = fact->state == STATE_COMPLETED && fact->payment == charge->id;
-    bool fulfilled = mine && (!fact->cancelled || charge->refunded_minor > 0 ||
-                              model_fact_parked(shop, SERVICE_PAYMENTS, TABLE_REFUNDS, fact->order, STEP_REFUND));
+    bool given_back = charge->refunded_minor > 0 || model_fact_parked(shop, SERVICE_PAYMENTS, TABLE_REFUNDS, fact->order, STEP_REFUND);
+    bool handed_over = shop->config->workflow == MODEL_WORKFLOW_PAYMENT || fact->parcels > 0;
+    bool fulfilled = mine && (fact->cancelled ? given_back : handed_over);
     if (fulfilled || charge->refunded || (fact->state == STATE_PARKED && fact->operation == charge->operation)) continue;
     char amount[40];
     model_amount_words(shop->config, charge->amount_minor, amount, sizeof amount);
     sim_violated(shop->world, INVARIANT_CHARGED_IMPLIES_FULFILLED_OR_REFUNDED,
                  "Payment %" PRId64 " (%s) of order:%" PRId64 " is in the ledger, but the order ends %s.", charge->id, amount, fact->order,
-                 mine                             ? "cancelled, and nothing was given back"
+                 mine && fact->cancelled          ? "cancelled, and nothing was given back"
+                 : mine                           ? "with its goods never handed over"
                  : fact->state == STATE_COMPLETED ? "with another payment"
                                                   : model_state_name(fact->state));
   }

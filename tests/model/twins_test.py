@@ -14,7 +14,6 @@ SOURCE = sys.argv[1] if len(sys.argv) > 1 else "."
 BY_UNIT_TEST = {
     "polling_is_bounded": "no mistake polls without end: all give up after resolve_attempts",
     "quiet_run_completes": "every mistake survives the happy path, or breaks a sharper invariant on it",
-    "no_lost_command": "the relaxed journals break it beside ack_implies_durable; no mistake breaks it alone",
     "manual_queue_is_complete": "the case is opened in the transaction that parks; no mistake parts the two",
 }
 
