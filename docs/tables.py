@@ -39,6 +39,7 @@ JUDGED = {
     "charged_implies_fulfilled_or_refunded": ("at the end of the run", "endings.c"),
     "ledgers_reconcile": ("at the end of the run", "ledgers_reconcile.c"),
     "manual_queue_is_complete": ("at the end of the run", "parking.c"),
+    "snapshot_equals_replay": ("when an order is recovered from a snapshot: as it was read, and when the events behind it are applied", "replay.c"),
     "terminal_is_sticky": ("when an operation row changes", "notices.c"),
     "email_at_most_once": ("at each entry in the mail provider's ledger", "mails.c"),
     "email_tells_truth": ("when a mail leaves the mail service", "mails.c"),

@@ -118,6 +118,8 @@ bool model_fact_parked(const struct model_shop *shop, size_t service, size_t tab
 /* Reported by the actor runtime: it would be the persistence library's own hooks. */
 void model_fact_replay_started(struct sim_node *node, int64_t order);
 void model_fact_replayed(struct sim_node *node, int64_t order, int64_t seq, uint64_t state_hash);
+/* The state after a snapshot was taken, and again when the events behind it have been applied. */
+void model_fact_snapshot_used(struct sim_node *node, int64_t order, int64_t seq, uint64_t state_hash);
 void model_fact_recovery_completed(struct sim_node *node, int64_t order);
 void model_fact_applied(struct sim_node *node, int64_t order, int64_t seq, uint64_t state_hash);
 

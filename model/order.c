@@ -187,7 +187,9 @@ bool model_order__persist(struct sim_node *node, struct order *order, struct ord
   }
   if (together) write_outbox(node, order, batch);
   model_commit(node, batch->event_count > 0 ? model_event_name(batch->event[0].type) : "outbox row done");
+  int64_t seq_before = order->seq;
   apply_batch(node, order, batch);
+  if (model_shop_of(node)->config->snapshot_every > 0) model_snapshot__write(node, order, seq_before);
   if (batch->letter_count == 0) return true;
   if (together) model_outbox__wake(node);
   if (MODEL_CHOSEN(design, OUTBOX_WRITE, STATE_THEN_MESSAGE)) outbox_in_its_own_transaction(node, order, batch);
@@ -210,9 +212,10 @@ static struct order_event event_from_row(sqlite3_stmt *row) {
   return event;
 }
 
-static size_t read_events(struct sim_node *node, int64_t id, struct order_event *event) {
+/* The events behind `seq`. */
+static size_t read_events(struct sim_node *node, int64_t id, int64_t seq, struct order_event *event) {
   size_t count = 0;
-  sqlite3_stmt *row = sim_sql_query(node, READ_EVENTS, "i", id);
+  sqlite3_stmt *row = sim_sql_query(node, READ_EVENTS, "ii", id, seq);
   for (bool more = row != NULL; more; more = sim_sql_next(row)) {
     if (count == MODEL_EVENTS_MAX) {
       sim_world_exhausted(sim_node_world(node), "MODEL_EVENTS_MAX");
@@ -248,16 +251,24 @@ static struct order *activate(struct sim_node *node, int64_t id) {
   ENSURE(memory->count < MODEL_ORDERS_MAX);
   memory->order[memory->count++] = order;
   struct order_event event[MODEL_EVENTS_MAX];
-  size_t count = read_events(node, id, event);
-  if (count == 0) return order;
+  bool from_snapshot = model_snapshot__read(node, order);
+  size_t count = read_events(node, id, order->seq, event);
+  if (count == 0 && !from_snapshot) return order;
   sim_tell(shop->world, sim_node_name(node), "replays %zu events of order:%lld", count, (long long)id);
   model_fact_replay_started(node, id);
+  if (from_snapshot) model_fact_snapshot_used(node, id, order->seq, state_hash(order));
+  bool trusted = from_snapshot && MODEL_CHOSEN(design, SNAPSHOT_USE, TRUSTED);
   for (size_t i = 0; i < count; i++) {
+    if (trusted) { /* the snapshot is the state: what came after it is only counted */
+      order->seq = event[i].seq;
+      continue;
+    }
     apply(node, order, &event[i], true);
     model_fact_replayed(node, id, event[i].seq, state_hash(order));
     if (event[i].type == EVENT_PAYMENT_REQUESTED && MODEL_CHOSEN(design, RESUME_WHEN, DURING))
       send_charge(node, order, KIND_RESOLVE_PAYMENT);
   }
+  if (from_snapshot) model_fact_snapshot_used(node, id, order->seq, state_hash(order));
   model_fact_recovery_completed(node, id);
   resume(node, order);
   model_fulfilment__resume(node, order);

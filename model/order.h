@@ -22,6 +22,8 @@ enum order_statement {
   READ_OUTBOX,
   CLAIM_ROW,
   CLAIM_ROW_UNGUARDED,
+  WRITE_SNAPSHOT,
+  READ_SNAPSHOT,
 };
 
 struct order_event {
@@ -51,7 +53,8 @@ struct order {
   int64_t checked_ns; /* when this activation last knew itself to be the live one */
   uint32_t tries;
   struct sim_timer ask_again;
-  bool answered_once; /* completion.ack=first_time_only */
+  bool answered_once;       /* completion.ack=first_time_only */
+  int64_t snapshot_pending; /* snapshot.use=aliased: the number under which the state will be saved */
 };
 
 struct order_memory {
@@ -97,6 +100,12 @@ void model_fulfilment__payment_requested(struct sim_node *node, struct order *or
 void model_fulfilment__resume(struct sim_node *node, struct order *order);
 /* A message that is not about the payment. */
 void model_fulfilment__handle(struct sim_node *node, struct order *order, const struct sim_message *message);
+
+/* snapshot.c */
+/* After an event: save the state when enough of them have passed since `seq_before`. */
+void model_snapshot__write(struct sim_node *node, struct order *order, int64_t seq_before);
+/* Before a replay: take the state from the snapshot. Returns false when there is none to be had. */
+bool model_snapshot__read(struct sim_node *node, struct order *order);
 
 /* outbox.c */
 /* Put a letter into the outbox, inside the transaction under way. */

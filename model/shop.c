@@ -17,11 +17,12 @@ static const char orders_schema[] =
     " purchase INTEGER, amount_minor INTEGER, card INTEGER, payment_id INTEGER, at INTEGER, PRIMARY KEY(order_id, seq));"
     "CREATE TABLE activations(order_id INTEGER PRIMARY KEY, owner INTEGER NOT NULL, epoch INTEGER NOT NULL);" BOOTS_TABLE
     "CREATE TABLE prices(item INTEGER PRIMARY KEY, amount_minor INTEGER NOT NULL);"
+    "CREATE TABLE snapshots(order_id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, state TEXT NOT NULL);"
     "CREATE TABLE outbox(message_id TEXT PRIMARY KEY, message_type INTEGER NOT NULL, aggregate_id INTEGER NOT NULL, payload_amount INTEGER,"
     " payload_payment INTEGER, status INTEGER NOT NULL, attempts INTEGER NOT NULL, next_at INTEGER NOT NULL, life INTEGER NOT NULL);";
 static const char *const orders_table[] = {"events", "outbox"};
 static const char *const orders_statement[] = {
-    "SELECT seq, type, operation_id, operation_number, purchase, amount_minor, card, payment_id, at FROM events WHERE order_id=? ORDER BY seq",
+    "SELECT seq, type, operation_id, operation_number, purchase, amount_minor, card, payment_id, at FROM events WHERE order_id=? AND seq>? ORDER BY seq",
     "SELECT DISTINCT order_id FROM events ORDER BY order_id",
     "INSERT INTO events VALUES(?,?,?,?,?,?,?,?,?,?)",
     "INSERT INTO events SELECT ?1, coalesce(max(seq), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM events WHERE order_id=?1",
@@ -37,6 +38,8 @@ static const char *const orders_statement[] = {
     "SELECT message_id, message_type, aggregate_id, payload_amount, payload_payment, status, attempts, next_at, life FROM outbox WHERE status<3 ORDER BY rowid",
     "UPDATE outbox SET status=?, attempts=?, next_at=? WHERE message_id=? AND attempts=? AND status<3",
     "UPDATE outbox SET status=?1, attempts=?2, next_at=?3 WHERE message_id=?4 AND ?5>=0",
+    "INSERT OR REPLACE INTO snapshots VALUES(?, ?, ?)",
+    "SELECT seq, state FROM snapshots WHERE order_id=?",
 };
 
 #define CASES_TABLE                                                                                                                            \

@@ -146,6 +146,7 @@ struct model_config {
   uint8_t payment_instances;
   uint8_t order_instances;
   uint8_t mail_instances;
+  int64_t snapshot_every;       /* events from one snapshot of an order to the next; 0: none are made */
   int64_t restocking_fee_minor; /* kept back when goods were made ready and then cancelled */
 };
 

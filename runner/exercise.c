@@ -30,6 +30,7 @@ uint64_t runner_exercisable(const struct runner_scenario *scenario) {
   if (live(scenario, "price.changes", NULL)) mask |= BIT(AMOUNT_MATCHES);
   if (live(scenario, "bus", NULL)) mask |= BIT(REDELIVERY_IS_BOUNDED);
   if (scenario->config.workflow == MODEL_WORKFLOW_PAYMENT) return mask;
+  if (scenario->config.snapshot_every > 0 && crash) mask |= BIT(SNAPSHOT_EQUALS_REPLAY);
   if (scenario->config.gateway.notifies) mask |= BIT(TERMINAL_IS_STICKY);
   mask |= BIT(EMAIL_TELLS_TRUTH) | BIT(PICKLIST_MATCHES_ORDER) | BIT(SHIPPED_IMPLIES_PAID) | BIT(OUTBOX_DRAINS);
   if (crash) mask |= BIT(EMAIL_AT_LEAST_ONCE) | BIT(PICKLIST_AT_LEAST_ONCE);

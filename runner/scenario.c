@@ -185,6 +185,10 @@ static void read_restocking_fee(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.restocking_fee_minor = whole_number(reader, value, 0, 100000000);
 }
 
+static void read_snapshot_every(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.snapshot_every = whole_number(reader, value, 0, MODEL_EVENTS_MAX);
+}
+
 static void read_request_lifetime(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.request_lifetime_ns = duration(reader, value, SIM_SECOND, 30 * SIM_DAY);
 }
@@ -454,6 +458,7 @@ static const struct key keys[] = {
     {"", "orders", read_orders},
     {"", "amount", read_amount},
     {"", "restocking_fee", read_restocking_fee},
+    {"", "snapshot_every", read_snapshot_every},
     {"", "instances", read_instances},
     {"", "workflow", read_workflow},
     {"", "gateway", read_gateway},
@@ -821,7 +826,7 @@ void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
   if (scenario->about != NULL) print_quoted(out, "about", scenario->about);
   fprintf(out, "seeds: %" PRId64 "\norders: %" PRId64 "\namount: %" PRId64 " %s\n", scenario->seeds, config->purchases,
           config->amount_minor, config->currency);
-  fprintf(out, "restocking_fee: %" PRId64 "\n", config->restocking_fee_minor);
+  fprintf(out, "restocking_fee: %" PRId64 "\nsnapshot_every: %" PRId64 "\n", config->restocking_fee_minor, config->snapshot_every);
   fprintf(out, "workflow: %s\n", config->workflow == MODEL_WORKFLOW_ORDER ? "order" : "payment");
   fprintf(out, "instances: {orders: %d, payments: %d, mails: %d}\n", config->order_instances, config->payment_instances,
           config->mail_instances);

@@ -27,3 +27,12 @@ void model_fact_replayed(struct sim_node *node, int64_t order, int64_t seq, uint
                "After replaying event %" PRId64 " order:%" PRId64 " is in another state than when that event was first applied.", seq,
                order);
 }
+
+void model_fact_snapshot_used(struct sim_node *node, int64_t order, int64_t seq, uint64_t state_hash) {
+  struct model_shop *shop = model_shop_of(node);
+  struct model_order_fact *fact = model_order_fact(shop, order);
+  sim_danger(shop->world, INVARIANT_SNAPSHOT_EQUALS_REPLAY);
+  if (seq < 0 || seq >= MODEL_EVENTS_MAX || fact->live_hash[seq] == 0 || fact->live_hash[seq] == state_hash) return;
+  sim_violated(shop->world, INVARIANT_SNAPSHOT_EQUALS_REPLAY,
+               "With its snapshot order:%" PRId64 " is in another state than it was after event %" PRId64 ".", order, seq);
+}

@@ -109,7 +109,8 @@ static size_t keep_faults(void) {
 
 /* Points that only the shop's providers ask; the toy's oracle borrows "gateway.look_up". */
 static bool is_the_shops(const char *name) {
-  static const char *const shops[] = {"gateway.charge", "gateway.refund", "mailer.send", "mailer.look_up", "carrier.collect"};
+  static const char *const shops[] = {"gateway.charge",  "gateway.refund", "mailer.send",  "mailer.look_up",
+                                      "carrier.collect", "snapshot.write", "snapshot.read"};
   for (size_t i = 0; i < sizeof shops / sizeof shops[0]; i++) {
     if (strcmp(name, shops[i]) == 0) return true;
   }
