@@ -16,7 +16,10 @@ struct outbox_row {
   char id[SIM_ID_SIZE];
   struct order_letter letter;
   int64_t order, status, attempts, next_ns, life;
+  bool claimed;
 };
+
+enum { OUTBOX_CLAIMED_MAX = 16 }; /* rows of one round: an order has three at once at most */
 
 static int64_t now_of(const struct sim_node *node) { return sim_world_now(sim_node_world(node)); }
 
@@ -116,15 +119,13 @@ static bool may_be_sent(const struct sim_node *node, const struct outbox_row *ro
   return taken_up(node, row);
 }
 
-/* The first row that is due, if any; else when the next one will be (0: never). */
-static bool next_due(struct sim_node *node, struct outbox_row *out, int64_t *later_ns_out) {
-  const struct model_design *design = model_design_of(node);
-  bool head_only = MODEL_CHOSEN(design, OUTBOX_ORDER, HEAD_BLOCKS);
-  int64_t now_ns = now_of(node);
-  bool found = false;
+/* The rows that are due; `later_ns_out`: when the next one will be (0: never). Returns how many are due. */
+static size_t rows_due(struct sim_node *node, struct outbox_row out[OUTBOX_CLAIMED_MAX], int64_t *later_ns_out) {
+  bool head_only = MODEL_CHOSEN(model_design_of(node), OUTBOX_ORDER, HEAD_BLOCKS);
+  size_t count = 0;
   *later_ns_out = 0;
   sqlite3_stmt *row = sim_sql_query(node, READ_OUTBOX, "");
-  for (bool more = row != NULL; more && !found; more = sim_sql_next(row)) {
+  for (bool more = row != NULL; more; more = !head_only && sim_sql_next(row)) {
     struct outbox_row each = {
         .letter = {(enum model_step)sqlite3_column_int(row, 1), sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4)},
         .order = sqlite3_column_int64(row, 2),
@@ -133,55 +134,59 @@ static bool next_due(struct sim_node *node, struct outbox_row *out, int64_t *lat
         .next_ns = sqlite3_column_int64(row, 7),
         .life = sqlite3_column_int64(row, 8)};
     strncpy(each.id, (const char *)sqlite3_column_text(row, 0), sizeof each.id - 1);
-    if (may_be_sent(node, &each)) {
-      if (each.next_ns <= now_ns) {
-        *out = each;
-        found = true;
-      } else if (*later_ns_out == 0 || each.next_ns < *later_ns_out) {
-        *later_ns_out = each.next_ns;
-      }
-    }
-    if (head_only) break;
+    if (!may_be_sent(node, &each)) continue;
+    bool due = each.next_ns <= now_of(node) && count < OUTBOX_CLAIMED_MAX;
+    if (due) out[count++] = each;
+    else if (*later_ns_out == 0 || each.next_ns < *later_ns_out) *later_ns_out = each.next_ns;
   }
   sim_sql_done(row);
-  return found;
+  return count;
 }
 
-/* Claim a row, unless another dispatcher was faster. */
-static bool claim(struct sim_node *node, const struct outbox_row *row) {
+/* Claim a row, inside the transaction under way, unless another dispatcher was faster. Returns when it is due again; 0: not
+   claimed, or done with. */
+static int64_t claim(struct sim_node *node, struct outbox_row *row) {
   const struct model_design *design = model_design_of(node);
   bool before_send = MODEL_CHOSEN(design, OUTBOX_MARK, BEFORE_SEND);
   bool guarded = !MODEL_CHOSEN(design, OUTBOX_GUARD, NONE) && !MODEL_CHOSEN(design, OUTBOX_CLAIM, NONE);
   int64_t next_ns = now_of(node) + back_off(node, row->attempts + 1);
   int64_t status = before_send ? OUTBOX_ROW_DONE : OUTBOX_SENDING;
-  sim_sql_begin(node);
-  int changed =
-      sim_sql_run(node, guarded ? CLAIM_ROW : CLAIM_ROW_UNGUARDED, "iiisi", status, row->attempts + 1, next_ns, row->id, row->attempts);
-  if (changed != 1) {
-    sim_sql_rollback(node);
-    return false;
-  }
-  model_commit(node, before_send ? "marked as sent" : "claimed");
-  return true;
+  row->claimed = sim_sql_run(node, guarded ? CLAIM_ROW : CLAIM_ROW_UNGUARDED, "iiisi", status, row->attempts + 1, next_ns, row->id,
+                             row->attempts) == 1;
+  row->status = status;
+  return row->claimed && may_be_sent(node, row) && !before_send ? next_ns : 0;
 }
+
+static int64_t earlier(int64_t a, int64_t b) { return a == 0 || (b != 0 && b < a) ? b : a; }
 
 /* A claim that has gone stale while this process was frozen is somebody else's by now. */
 static bool still_mine(const struct sim_node *node, int64_t claimed_ns) {
   return now_of(node) - claimed_ns <= model_shop_of(node)->config->lease_ns;
 }
 
-void model_outbox__dispatch(struct sim_node *node) {
+/* One round: claim what is due, then send it. Returns false when nothing was due. */
+static bool dispatch_due(struct sim_node *node, int64_t *later_ns) {
   const struct model_design *design = model_design_of(node);
-  struct outbox_row row;
+  struct outbox_row row[OUTBOX_CLAIMED_MAX];
+  size_t count = rows_due(node, row, later_ns);
+  if (count == 0) return false;
+  int64_t claimed_ns = now_of(node);
+  sim_sql_begin(node);
+  for (size_t i = 0; i < count; i++) *later_ns = earlier(*later_ns, claim(node, &row[i]));
+  model_commit(node, MODEL_CHOSEN(design, OUTBOX_MARK, BEFORE_SEND) ? "marked as sent" : "claimed");
+  for (size_t i = 0; i < count; i++) {
+    if (!row[i].claimed) continue;
+    if (!still_mine(node, claimed_ns) && MODEL_CHOSEN(design, OUTBOX_CLAIM, LEASE_THEN_UNKNOWN)) return true;
+    bool repeated = row[i].attempts > 0 && !MODEL_CHOSEN(design, OUTBOX_CLAIM, LEASE_THEN_RESEND);
+    row[i].letter.amount_minor = amount_of(node, &row[i].letter);
+    model_outbox__send(node, row[i].order, &row[i].letter, (uint32_t)row[i].attempts + 1, repeated);
+  }
+  return true;
+}
+
+void model_outbox__dispatch(struct sim_node *node) {
   int64_t later_ns = 0;
   ((struct order_memory *)sim_node_memory(node))->dispatch = (struct sim_timer){0};
-  while (next_due(node, &row, &later_ns)) {
-    int64_t claimed_ns = now_of(node);
-    if (!claim(node, &row)) continue;
-    if (!still_mine(node, claimed_ns) && MODEL_CHOSEN(design, OUTBOX_CLAIM, LEASE_THEN_UNKNOWN)) continue;
-    bool repeated = row.attempts > 0 && !MODEL_CHOSEN(design, OUTBOX_CLAIM, LEASE_THEN_RESEND);
-    row.letter.amount_minor = amount_of(node, &row.letter);
-    model_outbox__send(node, row.order, &row.letter, (uint32_t)row.attempts + 1, repeated);
-  }
+  dispatch_due(node, &later_ns);
   if (later_ns != 0) wake_at(node, later_ns);
 }
