@@ -166,6 +166,7 @@ struct model_shop {
   bool address_broken[MODEL_PURCHASES_MAX + 1]; /* by purchase: no mail can be made out to this customer */
   /* Over all runs since the shop was made: orders by ending; events by the payment state they met. */
   uint64_t ending_count[MODEL_ENDING_COUNT];
+  uint64_t mail_case_count; /* mails parked, or put aside in the outbox */
   uint64_t call_count;      /* requests that left for somebody else's system */
   uint64_t settling_ms_sum; /* from OrderPlaced to the order's last event, summed over orders */
   uint64_t move_count[MODEL_STATE_COUNT][MODEL_EVENT_COUNT];

@@ -45,6 +45,7 @@ static void judge_parked(struct model_shop *shop) {
   for (size_t i = 0; i < sim_durable_count(shop->world, SERVICE_MAILS, TABLE_DELIVERIES); i++) {
     const struct sim_row *row = sim_durable_row(shop->world, SERVICE_MAILS, TABLE_DELIVERIES, i);
     if (row->cell[EFFECT_STATUS].number != STATE_PARKED) continue;
+    shop->mail_case_count++;
     sim_danger(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE);
     sim_danger(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE);
     int64_t tries = row->cell[EFFECT_ATTEMPTS].number + row->cell[EFFECT_ASKS].number;
@@ -74,6 +75,7 @@ void model_judge_mails(struct model_shop *shop) {
     for (int s = 0; s < MODEL_STEP_COUNT; s++) {
       if (!fact->mail_owed[s]) continue;
       if (shop->facts->trouble || sim_world_fault_count(shop->world) > 0) sim_danger(shop->world, INVARIANT_EMAIL_AT_LEAST_ONCE);
+      shop->mail_case_count += put_aside(shop, fact->order, (enum model_step)s);
       if (fact->mails[s] > 0 || put_aside(shop, fact->order, (enum model_step)s) ||
           model_fact_parked(shop, SERVICE_MAILS, TABLE_DELIVERIES, fact->order, (enum model_step)s))
         continue;
