@@ -377,6 +377,10 @@ static void on_delivered(struct sim_node *node, const struct sim_message *messag
   if (may_charge && purchase >= 1 && purchase <= MODEL_PURCHASES_MAX && facts_of(shop)->purchase[purchase].charges > 0)
     sim_danger(shop->world, INVARIANT_AT_MOST_ONE_CHARGE);
   if (message->kind == KIND_PAYMENT_NOTICE) notice_delivered(shop, node, message);
+  if (message->kind == KIND_OPERATOR_SAYS) { /* a definite answer, out of the ledger itself */
+    struct model_order_fact *fact = model_order_fact(shop, message->subject);
+    if (fact->open_operation == message->id.hash) learn(shop, node, fact, message->id.hash);
+  }
   if (sim_node_service(node) == SERVICE_ORDERS) model_check_redelivery(node, message);
   if (message->kind == KIND_REFUND_PAYMENT && model_order_fact(shop, message->subject)->refunds > 0)
     sim_danger(shop->world, INVARIANT_REFUND_AT_MOST_ONCE);

@@ -40,6 +40,22 @@ static bool mark_seen(struct sim_node *node, const struct sim_message *notice) {
   return true;
 }
 
+void model_notice_operator(struct sim_node *node, const struct sim_message *says) {
+  struct operation row;
+  int64_t now_ns = sim_world_now(sim_node_world(node));
+  bool charged = says->value[VALUE_STATUS] == GATEWAY_OK;
+  sim_sql_begin(node);
+  int changed = charged ? sim_sql_run(node, NOTICE_COMPLETES, "iis", says->value[VALUE_PAYMENT], now_ns, says->id.text)
+                        : sim_sql_run(node, OPERATOR_FAILS, "is", now_ns, says->id.text);
+  if (changed != 1) {
+    sim_sql_rollback(node);
+    return;
+  }
+  sim_sql_run(node, CLOSE_CASE, "s", says->id.text);
+  model_commit(node, charged ? "operator: charged" : "operator: not charged");
+  if (model_payment__read(node, &says->id, &row)) model_payment__report(node, &row, 1);
+}
+
 static bool change(struct sim_node *node, const struct sim_id *id, const struct sim_message *notice, bool charged) {
   int64_t now_ns = sim_world_now(sim_node_world(node));
   sim_sql_begin(node);

@@ -239,9 +239,18 @@ void model_payment__record(struct sim_node *node, struct operation *operation) {
   if (model_payment__read(node, &operation->id, &row)) *operation = row;
 }
 
+static void tell_operator(struct sim_node *node, const struct operation *operation) {
+  struct sim_message message = {.kind = KIND_CASE_OPENED, .attempt = 1, .subject = operation->order, .id = operation->id};
+  message.value[VALUE_PURCHASE] = operation->purchase;
+  message.value[VALUE_AMOUNT] = operation->amount_minor;
+  message.value[VALUE_CARD] = operation->card;
+  sim_send(node, SERVICE_OPERATOR, &message, 0);
+}
+
 static void park(struct sim_node *node, struct operation *operation) {
   operation->status = STATE_PARKED;
   model_payment__record(node, operation);
+  if (operation->status == STATE_PARKED && model_shop_of(node)->config->workflow == MODEL_WORKFLOW_ORDER) tell_operator(node, operation);
   model_payment__report(node, operation, 1);
 }
 
@@ -628,6 +637,7 @@ void model_payment_handle(struct sim_node *node, const struct sim_message *messa
     case KIND_CHECK_DOUBLE: check_double(node, message); return;
     case KIND_REFUND_PAYMENT: model_refund_handle(node, message); return;
     case KIND_PAYMENT_NOTICE: model_notice_handle(node, message); return;
+    case KIND_OPERATOR_SAYS: model_notice_operator(node, message); return;
     default: UNREACHABLE("a message the payment service does not know");
   }
 }

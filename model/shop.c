@@ -74,6 +74,8 @@ static const char *const payments_statement[] = {
     " WHERE operation_id=?3 AND status IN (1, 4, 5)",
     "UPDATE payment_operations SET status=3, provider_payment_id=0, last_error='declined', last_confirmed_result='declined', updated_at=?1, acknowledged=0"
     " WHERE operation_id=?2 AND status IN (1, 4) AND attempt_count=1",
+    "UPDATE payment_operations SET status=3, provider_payment_id=0, last_error='failed', last_confirmed_result='not executed', updated_at=?1, acknowledged=0"
+    " WHERE operation_id=?2 AND status=5",
     "UPDATE payment_operations SET status=4, last_confirmed_result='pending', updated_at=?1 WHERE operation_id=?2",
     "DELETE FROM open_cases WHERE operation_id=?",
     "INSERT INTO seen_notices VALUES(?) ON CONFLICT DO NOTHING",
@@ -149,6 +151,7 @@ const struct sim_service model_services[MODEL_SERVICE_COUNT] = {
                            .start = model_warehouse_start,
                            .handle = model_warehouse_handle},
     [SERVICE_MAILER] = {.name = "mailer", .outside = true, .handle = model_mail_provider_handle},
+    [SERVICE_OPERATOR] = {.name = "operator", .outside = true, .handle = model_operator_handle},
     [SERVICE_CARRIER] = {.name = "carrier", .outside = true, .handle = model_carrier_handle},
 };
 
@@ -263,6 +266,7 @@ void model_shop_prepare(struct model_shop *shop, const struct model_config *conf
   shop->customers = NULL;
   model_facts_begin(shop);
   shop->replay_noise = 0;
+  shop->case_count = 0;
   memset(shop->address_broken, 0, sizeof shop->address_broken);
   shop->gateway.charge_count = 0;
   shop->gateway.request_count = shop->gateway.refund_count = shop->gateway.notice_count = 0;

@@ -23,6 +23,7 @@ enum model_service {
   SERVICE_WAREHOUSE,
   SERVICE_MAILER,
   SERVICE_CARRIER,
+  SERVICE_OPERATOR,
   MODEL_SERVICE_COUNT
 };
 
@@ -163,6 +164,8 @@ struct model_shop {
   struct model_carrier carrier;
   struct model_customers *customers;
   struct model_facts *facts;
+  uint64_t case_known[MODEL_OPERATIONS_MAX]; /* cases that the operator was told of */
+  size_t case_count;
   bool address_broken[MODEL_PURCHASES_MAX + 1]; /* by purchase: no mail can be made out to this customer */
   /* Over all runs since the shop was made: orders by ending; events by the payment state they met. */
   uint64_t ending_count[MODEL_ENDING_COUNT];
@@ -211,12 +214,15 @@ void model_order_start(struct sim_node *node);
 void model_order_handle(struct sim_node *node, const struct sim_message *message);
 void model_payment_start(struct sim_node *node);
 void model_notice_handle(struct sim_node *node, const struct sim_message *message);
+/* What the operator found in the gateway's ledger. */
+void model_notice_operator(struct sim_node *node, const struct sim_message *says);
 void model_refund_handle(struct sim_node *node, const struct sim_message *message);
 void model_mail_start(struct sim_node *node);
 void model_mail_handle(struct sim_node *node, const struct sim_message *message);
 void model_warehouse_start(struct sim_node *node);
 void model_warehouse_handle(struct sim_node *node, const struct sim_message *message);
 void model_payment_handle(struct sim_node *node, const struct sim_message *message);
+void model_operator_handle(struct sim_node *node, const struct sim_message *message);
 void model_customer_handle(struct sim_node *node, const struct sim_message *message);
 void model_customers_begin(struct model_shop *shop);
 /* Has the customer of this purchase nothing more to do? */

@@ -588,6 +588,7 @@ void runner_scenario_settle(struct runner_scenario *scenario) {
   bool whole = config->workflow == MODEL_WORKFLOW_ORDER;
   setup->instance_count[SERVICE_MAILS] = whole ? config->mail_instances : 0;
   setup->instance_count[SERVICE_WAREHOUSE] = setup->instance_count[SERVICE_MAILER] = setup->instance_count[SERVICE_CARRIER] = whole;
+  setup->instance_count[SERVICE_OPERATOR] = whole;
   setup->durability = (enum sim_durability)config->design.choice[AXIS_JOURNAL_DURABILITY];
   setup->request_lifetime_ns = config->request_lifetime_ns;
   setup->lease_ns = config->lease_ns;
