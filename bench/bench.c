@@ -85,7 +85,7 @@ static void hook(struct sim_world *world, bool on,
 
 static void bare_run(struct sim_world *world, const struct runner_scenario *scenario, const struct sim_sql_log *log, bool wal) {
   for (size_t s = 0; s < world->service_count; s++) {
-    if (world->service[s].schema == NULL) continue;
+    if (world->service[s].schema == NULL || scenario->setup.instance_count[s] == 0) continue;
     sim_sql__begin_run(world, s, scenario->setup.instance_count[s], wal, 512);
     world->database[s].storage->disk.digest = NULL;
   }
@@ -93,11 +93,11 @@ static void bare_run(struct sim_world *world, const struct runner_scenario *scen
   for (size_t i = 0; i < log->count; i++) replay_entry(world, &log->entry[i]);
 }
 
-static void measure_ratio(const char *mode, const char *journal, uint64_t seeds) {
+static void measure_ratio(const char *name, const char *workflow, const char *mode, const char *journal, uint64_t seeds) {
   char extra[400];
-  snprintf(extra, sizeof extra, "orders: 1\nfaults:\n  disk.page_size: off\n  disk.journal: %s\n", journal);
+  snprintf(extra, sizeof extra, "workflow: %s\norders: 1\nfaults:\n  disk.page_size: off\n  disk.journal: %s\n", workflow, journal);
   bool wal = strcmp(journal, "off") == 0;
-  struct runner_scenario *scenario = scenario_of("payment-single", extra);
+  struct runner_scenario *scenario = scenario_of(name, extra);
   struct runner_world world;
   runner_world_open(&world);
   struct sim_sql_log *log = calloc(seeds, sizeof *log);
@@ -123,7 +123,7 @@ static void measure_ratio(const char *mode, const char *journal, uint64_t seeds)
     bare[r] = (end - bare_start) / (double)seeds;
     ratio[r] = simulated[r] / bare[r];
   }
-  printf("%-7s payment-single: %6.1f us a run, bare SQL %6.1f us, ratio %.2f; %.1f transactions a run\n", mode,
+  printf("%-7s %-14s: %6.1f us a run, bare SQL %6.1f us, ratio %.2f; %.1f transactions a run\n", mode, name,
          1e6 * median(simulated, REPEATS), 1e6 * median(bare, REPEATS), median(ratio, REPEATS), (double)transactions / (double)seeds);
   runner_world_close(&world);
   runner_scenario_free(scenario);
@@ -150,14 +150,14 @@ static void measure_rate(const char *mode, const char *journal, uint64_t seeds) 
   runner_scenario_free(scenario);
 }
 
-static void measure_explore(const char *gateway, int jobs) {
+static void measure_explore(const char *name, const char *workflow, const char *gateway, int faults, int jobs) {
   char extra[100];
-  snprintf(extra, sizeof extra, "orders: 1\ngateway: %s\n", gateway);
-  struct runner_scenario *scenario = scenario_of("payment-single", extra);
+  snprintf(extra, sizeof extra, "workflow: %s\norders: 1\ngateway: %s\n", workflow, gateway);
+  struct runner_scenario *scenario = scenario_of(name, extra);
   static struct runner_explored explored;
-  struct runner_explore_options options = {.faults_max = 3, .jobs = jobs};
+  struct runner_explore_options options = {.faults_max = faults, .jobs = jobs};
   runner_explore(scenario, &options, &explored);
-  printf("explore payment-single, gateway %-5s, %d jobs:", gateway, jobs);
+  printf("explore %s, gateway %-5s, %d jobs:", name, gateway, jobs);
   for (int k = 1; k < explored.levels; k++)
     printf("  %d faults %" PRIu64 " runs %.2f s", k, explored.level[k].runs, explored.level[k].seconds);
   printf("%s\n", explored.complete ? "  complete" : "  NOT complete");
@@ -184,13 +184,16 @@ static void measure_jobs(uint64_t seeds) {
 int main(int argc, char **argv) {
   uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 10) : 2000;
   if (seeds == 0) seeds = 2000;
-  measure_ratio("WAL", "off", seeds);
-  measure_ratio("DELETE", "{delete: 1}", seeds);
+  measure_ratio("payment-single", "payment", "WAL", "off", seeds);
+  measure_ratio("payment-single", "payment", "DELETE", "{delete: 1}", seeds);
+  measure_ratio("order-single", "order", "WAL", "off", seeds);
+  measure_ratio("order-single", "order", "DELETE", "{delete: 1}", seeds);
   measure_rate("WAL", "off", seeds);
   measure_rate("DELETE", "{delete: 1}", seeds);
-  measure_explore("ideal", 2);
-  measure_explore("plain", 2);
-  measure_explore("mute", 2);
+  measure_explore("payment-single", "payment", "ideal", 3, 2);
+  measure_explore("payment-single", "payment", "plain", 3, 2);
+  measure_explore("payment-single", "payment", "mute", 3, 2);
+  measure_explore("order-single", "order", "ideal", 2, 2);
   measure_jobs(10 * seeds);
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
