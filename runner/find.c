@@ -85,7 +85,7 @@ bool runner_find(const char *argument, char *out, size_t size) {
   if (access(argument, F_OK) == 0) return true;
   const char *folder = runner_scenarios_folder();
   if (folder == NULL || strchr(argument, '/') != NULL) return false;
-  static const char *const place[] = {"", "known-bad/"};
+  static const char *const place[] = {"", "known-bad/", "incidents/"};
   for (size_t i = 0; i < sizeof place / sizeof place[0]; i++) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/%s%s%s", folder, place[i], argument, ends_in(argument, ".yaml") ? "" : ".yaml");
