@@ -46,15 +46,32 @@ static void explain_point(const struct sim_point *point) {
   for (int a = 0; a < point->answer_count; a++) printf("  %-18s %s\n", point->answer[a].text, fault_answer_meaning(point, a));
 }
 
+static void lag_words(int64_t lag_ns, char *out, size_t size) {
+  char words[40];
+  runner_text_duration_words(lag_ns, words, sizeof words);
+  snprintf(out, size, lag_ns == 0 ? "at once" : "visible after %s", words);
+}
+
+static void explain_mail_profile(const struct model_mail_profile *profile) {
+  char retention[40], lag[60];
+  runner_text_duration_words(profile->can.key_retention_ns, retention, sizeof retention);
+  lag_words(profile->can.look_up_lag_ns, lag, sizeof lag);
+  printf("Mail profile %s: %s.\n", profile->name, profile->about);
+  printf("  a repeat           %s%s\n", profile->can.takes_keys ? "is recognised by its message id for " : "is sent again",
+         profile->can.takes_keys ? retention : "");
+  printf("  status query       %s%s\n", profile->can.looks_up ? "by message id, " : "none", profile->can.looks_up ? lag : "");
+}
+
 static void explain_profile(const struct model_gateway_profile *profile) {
-  char retention[40], lag[40];
+  char retention[40], lag[60];
   runner_text_duration_words(profile->key_retention_ns, retention, sizeof retention);
-  runner_text_duration_words(profile->look_up_lag_ns, lag, sizeof lag);
+  lag_words(profile->look_up_lag_ns, lag, sizeof lag);
   printf("Gateway profile %s: %s.\n", profile->name, profile->about);
   printf("  idempotency keys   %s%s\n", profile->takes_keys ? "kept for " : "none", profile->takes_keys ? retention : "");
-  printf("  look-up            %s%s\n", profile->looks_up ? "by the caller's reference, visible after " : "none",
-         profile->looks_up ? lag : "");
+  printf("  look-up            %s%s\n", profile->looks_up ? "by the caller's reference, " : "none", profile->looks_up ? lag : "");
   printf("  a stored 5xx       %s\n", profile->stores_errors ? "is replayed" : "is not replayed");
+  printf("  refunds            %s\n", profile->limits_refunds ? "at most what was charged" : "as often as asked");
+  printf("  notices            %s\n", profile->notifies ? "until they are acknowledged" : "none, unless the scenario says so");
 }
 
 static void explain_invariant(int index) {
@@ -112,8 +129,10 @@ int runner_command_explain(const struct runner_options *options) {
   if (axis >= 0) explain_axis(axis);
   else if (invariant >= 0) explain_invariant(invariant);
   else if (point != NULL) explain_point(point);
-  else if (profile != NULL) explain_profile(profile);
-  else if (!explain_assignment(word) && !explain_bare_choice(word)) {
+  else if (profile != NULL) {
+    explain_profile(profile);
+    if (model_mail_profile_find(word) != NULL) explain_mail_profile(model_mail_profile_find(word));
+  } else if (!explain_assignment(word) && !explain_bare_choice(word)) {
     char hint[120];
     runner_suggest_words(hint, sizeof hint, word, any_name,
                          runner_axis_count() + runner_invariant_count() + runner_point_count() + runner_profile_count());
