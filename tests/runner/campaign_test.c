@@ -66,6 +66,9 @@ static void the_fault_list_of_a_seed_is_the_seed(void **state) {
   replay_seeds("scenarios/payment.yaml", RUNNER_SANITIZED ? 300 : 5000);
   replay_seeds("scenarios/payment-two-instances.yaml", RUNNER_SANITIZED ? 300 : 1500);
   replay_seeds("scenarios/payment-plain.yaml", RUNNER_SANITIZED ? 50 : 500);
+  replay_seeds("scenarios/order.yaml", RUNNER_SANITIZED ? 50 : 1500);
+  replay_seeds("scenarios/order-two-instances.yaml", RUNNER_SANITIZED ? 50 : 1000);
+  replay_seeds("scenarios/order-webhooks-mute.yaml", RUNNER_SANITIZED ? 50 : 1000);
   replay_seeds("scenarios/known-bad/journal.on_commit_error-continue.yaml", RUNNER_SANITIZED ? 50 : 500);
   replay_seeds("scenarios/known-bad/payment.key_age-ignored.yaml", RUNNER_SANITIZED ? 50 : 500);
 }
