@@ -43,7 +43,7 @@ def name_of(path):
 def probe(path):
     faults, points = MORE_FAULTS.get(name_of(path), (2, [], ""))[:2]
     picks = 1 if name_of(path) in SLOW_TO_SHRINK else 3
-    done = subprocess.run([PROBE, path, str(SEEDS), str(picks), str(faults), *points], cwd=program.SOURCE, stdout=subprocess.PIPE, timeout=200, check=True)
+    done = subprocess.run([PROBE, path, str(SEEDS), str(picks), str(faults), *points], cwd=program.SOURCE, stdout=subprocess.PIPE, timeout=600, check=True)
     return json.loads(done.stdout)
 
 
@@ -115,7 +115,7 @@ class KnownBad(Case):
             right = without_section(without_section(without_section(text, "design"), "expect"), "masked_by")
             self.assertNotEqual(right, text)
             self.write(os.path.basename(path), right)
-        done = run("run", self.folder, "--seeds", 3000, "--jobs", 2, "--json", timeout=200)
+        done = run("run", self.folder, "--seeds", 3000, "--jobs", 2, "--json", timeout=600)
         verdicts = {line["scenario"]: line["verdict"] for line in done.summaries()}
         self.assertEqual(verdicts, {name_of(path): "held" for path in FILES})
         self.assert_code(done, 0)

@@ -26,7 +26,7 @@ faults:
 class NoDesign(Case):
     def kept(self, gateway, mail, seeds=(100, 5000)):
         path = self.write("world.yaml", WORLD.format(name="world", gateway=gateway, mail=mail))
-        done = subprocess.run([PROBE, path, *map(str, seeds)], cwd=program.SOURCE, stdout=subprocess.PIPE, text=True, timeout=200, check=True)
+        done = subprocess.run([PROBE, path, *map(str, seeds)], cwd=program.SOURCE, stdout=subprocess.PIPE, text=True, timeout=600, check=True)
         lines = done.stdout.splitlines()
         tried = int(lines[-1].split()[0])
         self.assertGreater(tried, 4000)

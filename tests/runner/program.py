@@ -34,7 +34,7 @@ class Run:
         return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
 
 
-def run(*words, program=None, cwd=None, timeout=120, before=(), environment=None):
+def run(*words, program=None, cwd=None, timeout=300, before=(), environment=None):
     """Run the program with these words, at the root of the source tree unless told otherwise."""
     command = list(before) + [program or PROGRAM] + [str(word) for word in words]
     done = subprocess.run(command, cwd=cwd or SOURCE, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

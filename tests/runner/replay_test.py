@@ -67,7 +67,7 @@ class Replay(Case):
         out = self.path("all")
         known_bad = sorted(glob.glob(os.path.join(program.SOURCE, "scenarios", "known-bad", "*.yaml")))
         tried = [path for path in known_bad if os.path.basename(path).removesuffix(".yaml") not in SLOW_TO_SHRINK]
-        self.assert_code(run("run", *tried, "--out", out, "--json", "--jobs", 2, timeout=200), 0)
+        self.assert_code(run("run", *tried, "--out", out, "--json", "--jobs", 2, timeout=600), 0)
         files = sorted(glob.glob(os.path.join(out, "*.replay")))
         self.assertGreater(len(files), 60)
         longer = []
