@@ -24,18 +24,14 @@ struct model_customers {
   int64_t busy;
 };
 
-enum { TRIES_OF_CANCELLING = 500 };
+/* The second card's tries count from 51, those of cancelling from 501, so that addresses rarely repeat. */
+enum { TRIES_OF_A_CARD = 50, TRIES_OF_CANCELLING = 500 };
 static const int64_t RECONSIDER_NS = SIM_HOUR;
-enum { TRIES_OF_A_CARD = 50 }; /* the second card's tries count from 51, so that addresses rarely repeat */
 static const int64_t RESUBMIT_NS = 40 * SIM_SECOND;
 static const int64_t RESUBMIT_MAX_NS = 6 * SIM_HOUR;
 
-/* Tries of cancelling start anew. */
-static int64_t back_off(int64_t first_ns, int64_t most_ns, uint32_t tries) {
-  if (tries > TRIES_OF_CANCELLING) tries -= TRIES_OF_CANCELLING;
-  int64_t delay_ns = first_ns;
-  for (uint32_t i = 1; i < tries && delay_ns < most_ns; i++) delay_ns *= 2;
-  return delay_ns < most_ns ? delay_ns : most_ns;
+static int64_t back_off(uint32_t tries) {
+  return model_back_off(RESUBMIT_NS, RESUBMIT_MAX_NS, tries > TRIES_OF_CANCELLING ? tries - TRIES_OF_CANCELLING : tries);
 }
 
 static struct sim_message message_of(const struct model_shop *shop, const struct customer *customer, enum model_kind kind) {
@@ -51,12 +47,11 @@ static struct sim_message message_of(const struct model_shop *shop, const struct
 }
 
 static int ask(struct model_shop *shop, const char *name, const struct customer *customer, const char *step) {
-  const struct sim_point *point = sim_world_point(shop->world, name);
   struct sim_subject subject = {.id = &customer->id,
                                 .attempt = (uint32_t)(customer->cart * 10 + customer->card),
                                 .step = step,
                                 .what = sim_world_kind(shop->world, KIND_ARRIVE)};
-  return sim_decide(sim_world_decisions(shop->world), point, &subject, sim_point_all(point));
+  return model_ask(shop, name, &subject);
 }
 
 /* Submit the present step again if no answer has come by then. */
@@ -64,7 +59,7 @@ static void arm_resubmit(struct sim_node *node, struct customer *customer) {
   struct model_shop *shop = model_shop_of(node);
   struct sim_message timer = message_of(shop, customer, KIND_RESUBMIT);
   sim_timer_cancel(node, &customer->resubmit);
-  customer->resubmit = sim_timer_set(node, back_off(RESUBMIT_NS, RESUBMIT_MAX_NS, customer->tries), &timer);
+  customer->resubmit = sim_timer_set(node, back_off(customer->tries), &timer);
 }
 
 static void submit(struct sim_node *node, struct customer *customer) {
@@ -74,7 +69,7 @@ static void submit(struct sim_node *node, struct customer *customer) {
                          : customer->step == CUSTOMER_CANCELLING ? KIND_CANCEL_ORDER
                                                                  : KIND_PROCESS_PAYMENT;
   struct sim_message message = message_of(shop, customer, kind);
-  sim_send(node, SERVICE_ORDERS, &message, back_off(RESUBMIT_NS, RESUBMIT_MAX_NS, customer->tries));
+  sim_send(node, SERVICE_ORDERS, &message, back_off(customer->tries));
   arm_resubmit(node, customer);
 }
 

@@ -6,12 +6,7 @@
 #include "sim/check.h"
 
 static const int64_t CALL_TIMEOUT_NS = 10 * SIM_SECOND;
-enum { LIVES_OF_AN_INSTANCE = 1000 };
 
-static int64_t now_of(const struct sim_node *node) { return sim_world_now(sim_node_world(node)); }
-static int64_t me(const struct sim_node *node) {
-  return ((int64_t)sim_node_instance(node) + 1) * LIVES_OF_AN_INSTANCE + sim_node_life(node);
-}
 static struct model_capabilities capabilities_of(const struct sim_node *node, const struct effect_class *class) {
   return class->capabilities(model_shop_of(node)->config);
 }
@@ -58,9 +53,9 @@ static struct effect effect_of(const struct sim_node *node, const struct sim_mes
                          .status = STATE_PENDING,
                          .attempts = 1,
                          .known_attempts = 1,
-                         .created_ns = now_of(node),
-                         .last_attempt_ns = now_of(node),
-                         .owner = me(node)};
+                         .created_ns = model_now(node),
+                         .last_attempt_ns = model_now(node),
+                         .owner = model_owner(node)};
 }
 
 static bool read_effect(struct sim_node *node, const struct effect_class *class, const struct sim_id *id, struct effect *out) {
@@ -111,9 +106,10 @@ static void record(struct sim_node *node, const struct effect_class *class, stru
   int changed = sim_sql_run(node, class->statement + EFFECT_RECORD, "iiisi", (int64_t)effect->status, effect->result, effect->asks,
                             effect->id.text, effect->known_attempts);
   if (changed == 1 && effect->status == STATE_PARKED) {
-    sim_sql_run(
-        node, class->statement + EFFECT_CASE, "siissi", effect->id.text, effect->order, effect->amount_minor, "sent, no definite answer",
-        capabilities_of(node, class).looks_up ? "asked and repeated within its bounds" : "the provider answers no look-up", now_of(node));
+    sim_sql_run(node, class->statement + EFFECT_CASE, "siissi", effect->id.text, effect->order, effect->amount_minor,
+                "sent, no definite answer",
+                capabilities_of(node, class).looks_up ? "asked and repeated within its bounds" : "the provider answers no look-up",
+                model_now(node));
   }
   if (changed == 1) {
     model_commit(node, class->result[effect->status]);
@@ -137,7 +133,7 @@ static bool key_lives(const struct sim_node *node, const struct effect_class *cl
   struct model_capabilities provider = capabilities_of(node, class);
   if (!provider.takes_keys) return false;
   if (!class->ages(model_design_of(node))) return true;
-  return now_of(node) - effect->created_ns < provider.key_retention_ns - model_shop_of(node)->config->request_lifetime_ns;
+  return model_now(node) - effect->created_ns < provider.key_retention_ns - model_shop_of(node)->config->request_lifetime_ns;
 }
 
 static bool absence_is_definite(const struct sim_node *node, const struct effect_class *class, const struct effect *effect) {
@@ -166,7 +162,7 @@ static enum model_gateway_status call(struct sim_node *node, const struct effect
 static enum model_state refused(const struct effect_class *class) { return class->refusal_is_a_case ? STATE_PARKED : STATE_FAILED; }
 
 static void execute(struct sim_node *node, const struct effect_class *class, struct effect *effect) {
-  if (now_of(node) - effect->last_attempt_ns > model_shop_of(node)->config->lease_ns) {
+  if (model_now(node) - effect->last_attempt_ns > model_shop_of(node)->config->lease_ns) {
     sim_tell(sim_node_world(node), sim_node_name(node), "finds its own intent too old and leaves %s alone", effect->id.text);
     return;
   }
@@ -176,10 +172,10 @@ static void execute(struct sim_node *node, const struct effect_class *class, str
 
 static void repeat(struct sim_node *node, const struct effect_class *class, struct effect *effect) {
   effect->attempts++;
-  effect->last_attempt_ns = now_of(node);
+  effect->last_attempt_ns = model_now(node);
   sim_sql_begin(node);
   int changed = sim_sql_run(node, class->statement + EFFECT_ATTEMPT, "iiiisi", effect->attempts, effect->asks, effect->last_attempt_ns,
-                            me(node), effect->id.text, effect->known_attempts);
+                            model_owner(node), effect->id.text, effect->known_attempts);
   if (changed != 1) {
     sim_sql_rollback(node);
     return;
@@ -199,7 +195,7 @@ static void ask_before_sending(struct sim_node *node, const struct effect_class 
 
 static void ask(struct sim_node *node, const struct effect_class *class, struct effect *effect) {
   effect->asks++;
-  effect->asked_ns = now_of(node);
+  effect->asked_ns = model_now(node);
   enum model_gateway_status status = call(node, class, effect, class->query);
   if (status == GATEWAY_OK) finish(node, class, effect, STATE_COMPLETED);
   else if (status == GATEWAY_DECLINED) finish(node, class, effect, refused(class));
@@ -234,17 +230,16 @@ static void known_effect(struct sim_node *node, const struct effect_class *class
     class->report(node, effect, tries);
     return;
   }
-  bool mine = effect->owner / LIVES_OF_AN_INSTANCE == me(node) / LIVES_OF_AN_INSTANCE;
-  bool owner_dead = mine && effect->owner != me(node);
-  bool stale = now_of(node) - effect->last_attempt_ns > model_shop_of(node)->config->lease_ns;
+  bool owner_dead = model_owner_is_dead(node, effect->owner);
+  bool stale = model_now(node) - effect->last_attempt_ns > model_shop_of(node)->config->lease_ns;
   if (!owner_dead && !stale) return; /* in progress: the command will come again */
   sim_sql_begin(node);
-  if (sim_sql_run(node, class->statement + EFFECT_TAKE_OVER, "isi", me(node), effect->id.text, effect->owner) != 1) {
+  if (sim_sql_run(node, class->statement + EFFECT_TAKE_OVER, "isi", model_owner(node), effect->id.text, effect->owner) != 1) {
     sim_sql_rollback(node);
     return;
   }
   model_commit(node, class->taken_over);
-  effect->owner = me(node);
+  effect->owner = model_owner(node);
   resolve(node, class, effect);
 }
 

@@ -58,7 +58,6 @@ struct effect_class {
   size_t statement; /* its first one in the service's list */
   enum model_service outsider;
   enum model_kind request, query;
-  const char *words;                                                     /* "mail", "refund" */
   const char *intent, *attempt, *taken_over, *result[MODEL_STATE_COUNT]; /* names of its commits */
   enum effect_dedup (*dedup)(const struct model_design *design);
   enum effect_on_unknown (*on_unknown)(const struct model_design *design);

@@ -42,7 +42,7 @@ static bool mark_seen(struct sim_node *node, const struct sim_message *notice) {
 
 void model_notice_operator(struct sim_node *node, const struct sim_message *says) {
   struct operation row;
-  int64_t now_ns = sim_world_now(sim_node_world(node));
+  int64_t now_ns = model_now(node);
   bool charged = says->value[VALUE_STATUS] == GATEWAY_OK;
   sim_sql_begin(node);
   int changed = charged ? sim_sql_run(node, NOTICE_COMPLETES, "iis", says->value[VALUE_PAYMENT], now_ns, says->id.text)
@@ -57,7 +57,7 @@ void model_notice_operator(struct sim_node *node, const struct sim_message *says
 }
 
 static bool change(struct sim_node *node, const struct sim_id *id, const struct sim_message *notice, bool charged) {
-  int64_t now_ns = sim_world_now(sim_node_world(node));
+  int64_t now_ns = model_now(node);
   sim_sql_begin(node);
   int changed = charged ? sim_sql_run(node, NOTICE_COMPLETES, "iis", notice->value[VALUE_PAYMENT], now_ns, id->text)
                         : sim_sql_run(node, NOTICE_FAILS, "is", now_ns, id->text);
@@ -92,7 +92,7 @@ static bool apply(struct sim_node *node, const struct sim_message *notice) {
   if (status == GATEWAY_IN_FLIGHT) {
     if (!MODEL_CHOSEN(design, WEBHOOK_ORDER, LAST_WRITER)) return true; /* older news than any row tells */
     sim_sql_begin(node);
-    sim_sql_run(node, NOTICE_OVERWRITES, "is", sim_world_now(sim_node_world(node)), id.text);
+    sim_sql_run(node, NOTICE_OVERWRITES, "is", model_now(node), id.text);
     model_commit(node, "notice: pending");
     return true;
   }

@@ -13,9 +13,8 @@ static const int64_t DAY_NS = SIM_DAY;
 static const int64_t AGAIN_NS = SIM_HOUR;
 
 static int ask(struct model_shop *shop, const struct sim_message *told) {
-  const struct sim_point *point = sim_world_point(shop->world, "operator.acts");
   struct sim_subject subject = {.id = &told->id, .what = sim_world_kind(shop->world, KIND_CASE_OPENED), .step = "at the queue"};
-  return sim_decide(sim_world_decisions(shop->world), point, &subject, sim_point_all(point));
+  return model_ask(shop, "operator.acts", &subject);
 }
 
 /* Is the case still on the screen? */

@@ -279,10 +279,8 @@ static struct order *activate(struct sim_node *node, int64_t id) {
 
 static void arm_ask_again(struct sim_node *node, struct order *order) {
   struct sim_message timer = {.kind = KIND_ASK_AGAIN, .subject = order->id, .id = order->operation, .attempt = order->tries};
-  int64_t delay_ns = ASK_AGAIN_NS;
-  for (uint32_t i = 1; i < order->tries && delay_ns < ASK_AGAIN_MAX_NS; i++) delay_ns *= 2;
   sim_timer_cancel(node, &order->ask_again);
-  order->ask_again = sim_timer_set(node, delay_ns < ASK_AGAIN_MAX_NS ? delay_ns : ASK_AGAIN_MAX_NS, &timer);
+  order->ask_again = sim_timer_set(node, model_back_off(ASK_AGAIN_NS, ASK_AGAIN_MAX_NS, order->tries), &timer);
 }
 
 static int64_t amount_to_send(struct sim_node *node, const struct order *order, enum model_kind kind) {

@@ -53,7 +53,6 @@ struct order {
   int64_t checked_ns; /* when this activation last knew itself to be the live one */
   uint32_t tries;
   struct sim_timer ask_again;
-  bool answered_once;       /* completion.ack=first_time_only */
   int64_t snapshot_pending; /* snapshot.use=aliased: the number under which the state will be saved */
 };
 

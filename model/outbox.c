@@ -21,11 +21,9 @@ struct outbox_row {
 
 enum { OUTBOX_CLAIMED_MAX = 16 }; /* rows of one round: an order has three at once at most */
 
-static int64_t now_of(const struct sim_node *node) { return sim_world_now(sim_node_world(node)); }
-
 void model_outbox__enqueue(struct sim_node *node, const struct order *order, const struct order_letter *letter) {
   struct sim_id id = model_step_id(order->id, letter->step);
-  sim_sql_run(node, ENQUEUE, "siiiiii", id.text, (int64_t)letter->step, order->id, letter->amount_minor, letter->payment, now_of(node),
+  sim_sql_run(node, ENQUEUE, "siiiiii", id.text, (int64_t)letter->step, order->id, letter->amount_minor, letter->payment, model_now(node),
               (int64_t)sim_node_life(node));
 }
 
@@ -36,15 +34,15 @@ void model_outbox__end(struct sim_node *node, const struct order *order, enum mo
 
 static void wake_at(struct sim_node *node, int64_t time_ns) {
   struct order_memory *memory = sim_node_memory(node);
-  if (time_ns < now_of(node)) time_ns = now_of(node); /* the process was frozen since it looked */
-  if (memory->dispatch.number != 0 && memory->dispatch_ns <= time_ns && memory->dispatch_ns >= now_of(node)) return;
+  if (time_ns < model_now(node)) time_ns = model_now(node); /* the process was frozen since it looked */
+  if (memory->dispatch.number != 0 && memory->dispatch_ns <= time_ns && memory->dispatch_ns >= model_now(node)) return;
   struct sim_message timer = {.kind = KIND_DISPATCH, .attempt = 1, .subject = MODEL_OUTBOX_SUBJECT};
   sim_timer_cancel(node, &memory->dispatch);
   memory->dispatch_ns = time_ns;
-  memory->dispatch = sim_timer_set(node, time_ns - now_of(node), &timer);
+  memory->dispatch = sim_timer_set(node, time_ns - model_now(node), &timer);
 }
 
-void model_outbox__wake(struct sim_node *node) { wake_at(node, now_of(node)); }
+void model_outbox__wake(struct sim_node *node) { wake_at(node, model_now(node)); }
 
 /* ---- sending ---- */
 
@@ -93,11 +91,9 @@ static int64_t amount_of(struct sim_node *node, const struct order_letter *lette
 /* ---- the dispatcher ---- */
 
 static int64_t back_off(const struct sim_node *node, int64_t attempts) {
-  int64_t delay_ns = BACK_OFF_NS;
-  for (int64_t i = 1; i < attempts && delay_ns < BACK_OFF_MAX_NS; i++) delay_ns *= 2;
+  int64_t delay_ns = model_back_off(BACK_OFF_NS, BACK_OFF_MAX_NS, attempts);
   int64_t lease_ns = model_shop_of(node)->config->lease_ns;
-  if (delay_ns < lease_ns) delay_ns = lease_ns; /* a living owner is not overtaken */
-  return delay_ns < BACK_OFF_MAX_NS ? delay_ns : BACK_OFF_MAX_NS;
+  return delay_ns > lease_ns ? delay_ns : lease_ns; /* a living owner is not overtaken */
 }
 
 /* resume.steps: which of the rows left by an earlier life are taken up again. */
@@ -135,7 +131,7 @@ static size_t rows_due(struct sim_node *node, struct outbox_row out[OUTBOX_CLAIM
         .life = sqlite3_column_int64(row, 8)};
     strncpy(each.id, (const char *)sqlite3_column_text(row, 0), sizeof each.id - 1);
     if (!may_be_sent(node, &each)) continue;
-    bool due = each.next_ns <= now_of(node) && count < OUTBOX_CLAIMED_MAX;
+    bool due = each.next_ns <= model_now(node) && count < OUTBOX_CLAIMED_MAX;
     if (due) out[count++] = each;
     else if (*later_ns_out == 0 || each.next_ns < *later_ns_out) *later_ns_out = each.next_ns;
   }
@@ -149,7 +145,7 @@ static int64_t claim(struct sim_node *node, struct outbox_row *row) {
   const struct model_design *design = model_design_of(node);
   bool before_send = MODEL_CHOSEN(design, OUTBOX_MARK, BEFORE_SEND);
   bool guarded = !MODEL_CHOSEN(design, OUTBOX_GUARD, NONE) && !MODEL_CHOSEN(design, OUTBOX_CLAIM, NONE);
-  int64_t next_ns = now_of(node) + back_off(node, row->attempts + 1);
+  int64_t next_ns = model_now(node) + back_off(node, row->attempts + 1);
   int64_t status = before_send ? OUTBOX_ROW_DONE : OUTBOX_SENDING;
   row->claimed = sim_sql_run(node, guarded ? CLAIM_ROW : CLAIM_ROW_UNGUARDED, "iiisi", status, row->attempts + 1, next_ns, row->id,
                              row->attempts) == 1;
@@ -161,7 +157,7 @@ static int64_t earlier(int64_t a, int64_t b) { return a == 0 || (b != 0 && b < a
 
 /* A claim that has gone stale while this process was frozen is somebody else's by now. */
 static bool still_mine(const struct sim_node *node, int64_t claimed_ns) {
-  return now_of(node) - claimed_ns <= model_shop_of(node)->config->lease_ns;
+  return model_now(node) - claimed_ns <= model_shop_of(node)->config->lease_ns;
 }
 
 /* One round: claim what is due, then send it. Returns false when nothing was due. */
@@ -170,7 +166,7 @@ static bool dispatch_due(struct sim_node *node, int64_t *later_ns) {
   struct outbox_row row[OUTBOX_CLAIMED_MAX];
   size_t count = rows_due(node, row, later_ns);
   if (count == 0) return false;
-  int64_t claimed_ns = now_of(node);
+  int64_t claimed_ns = model_now(node);
   sim_sql_begin(node);
   for (size_t i = 0; i < count; i++) *later_ns = earlier(*later_ns, claim(node, &row[i]));
   model_commit(node, MODEL_CHOSEN(design, OUTBOX_MARK, BEFORE_SEND) ? "marked as sent" : "claimed");

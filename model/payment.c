@@ -31,13 +31,8 @@ struct payment_memory {
 static const int64_t CALL_TIMEOUT_NS = 10 * SIM_SECOND;
 static const int64_t REDELIVER_NS = 30 * SIM_SECOND;
 static const int64_t REDELIVER_MAX_NS = 6 * SIM_HOUR;
-enum { LIVES_OF_AN_INSTANCE = 1000 };
 
 static const struct model_gateway_profile *gateway_of(const struct sim_node *node) { return &model_shop_of(node)->config->gateway; }
-static int64_t now_of(const struct sim_node *node) { return sim_world_now(sim_node_world(node)); }
-static int64_t me(const struct sim_node *node) {
-  return ((int64_t)sim_node_instance(node) + 1) * LIVES_OF_AN_INSTANCE + sim_node_life(node);
-}
 
 /* ---- what this process is doing ---- */
 
@@ -89,7 +84,7 @@ static bool key_lives(const struct sim_node *node, const struct operation *opera
   const struct model_gateway_profile *gateway = gateway_of(node);
   if (!gateway->takes_keys) return false;
   if (MODEL_CHOSEN(model_design_of(node), PAYMENT_KEY_AGE, IGNORED)) return true;
-  return now_of(node) - operation->created_ns < gateway->key_retention_ns - model_shop_of(node)->config->request_lifetime_ns;
+  return model_now(node) - operation->created_ns < gateway->key_retention_ns - model_shop_of(node)->config->request_lifetime_ns;
 }
 
 /* Had so much time passed since the last request left, when the gateway was asked, that its "not found" is a fact? The
@@ -112,9 +107,9 @@ static struct operation operation_from_message(const struct sim_node *node, cons
                             .status = STATE_PENDING,
                             .attempts = 1,
                             .known_attempts = 1,
-                            .last_attempt_ns = now_of(node),
-                            .created_ns = now_of(node),
-                            .owner = me(node)};
+                            .last_attempt_ns = model_now(node),
+                            .created_ns = model_now(node),
+                            .owner = model_owner(node)};
 }
 
 bool model_payment__read(struct sim_node *node, const struct sim_id *id, struct operation *out) {
@@ -161,8 +156,6 @@ static enum model_kind kind_of(enum model_state status) {
 static void arm_redelivery(struct sim_node *node, const struct sim_id *id, int64_t order, uint32_t tries) {
   struct payment_memory *memory = sim_node_memory(node);
   struct sim_message timer = {.kind = KIND_REDELIVER, .subject = order, .id = *id, .attempt = tries};
-  int64_t delay_ns = REDELIVER_NS;
-  for (uint32_t i = 1; i < tries && delay_ns < REDELIVER_MAX_NS; i++) delay_ns *= 2;
   size_t at = 0;
   while (at < memory->redelivery_count && memory->redelivery[at].id != id->hash) at++;
   if (at == memory->redelivery_count) {
@@ -175,7 +168,7 @@ static void arm_redelivery(struct sim_node *node, const struct sim_id *id, int64
   } else {
     sim_timer_cancel(node, &memory->redelivery[at].timer);
   }
-  memory->redelivery[at].timer = sim_timer_set(node, delay_ns < REDELIVER_MAX_NS ? delay_ns : REDELIVER_MAX_NS, &timer);
+  memory->redelivery[at].timer = sim_timer_set(node, model_back_off(REDELIVER_NS, REDELIVER_MAX_NS, tries), &timer);
 }
 
 static void disarm_redelivery(struct sim_node *node, const struct sim_id *id) {
@@ -225,10 +218,10 @@ void model_payment__record(struct sim_node *node, struct operation *operation) {
                                                         : "";
   sim_sql_begin(node);
   int changed = sim_sql_run(node, RECORD_RESULT, "iissiisi", (int64_t)operation->status, kept, error, result_words(operation),
-                            operation->asks, now_of(node), operation->id.text, operation->known_attempts);
+                            operation->asks, model_now(node), operation->id.text, operation->known_attempts);
   if (changed == 1 && operation->status == STATE_PARKED) {
     sim_sql_run(node, INSERT_CASE, "siissi", operation->id.text, operation->order, operation->amount_minor, result_words(operation),
-                gateway_of(node)->looks_up ? "asked and repeated within its bounds" : "the gateway answers no look-up", now_of(node));
+                gateway_of(node)->looks_up ? "asked and repeated within its bounds" : "the gateway answers no look-up", model_now(node));
   }
   if (changed == 1) {
     model_commit(node, step_of(operation->status));
@@ -305,7 +298,7 @@ static bool charge_anew(struct sim_node *node, enum outcome outcome) {
 
 /* Has the pause between intent and call been so long that others may have taken the operation over? */
 static bool intent_is_stale(const struct sim_node *node, const struct operation *operation) {
-  return now_of(node) - operation->last_attempt_ns > model_shop_of(node)->config->lease_ns;
+  return model_now(node) - operation->last_attempt_ns > model_shop_of(node)->config->lease_ns;
 }
 
 static bool refunds_doubles(const struct sim_node *node) {
@@ -318,7 +311,7 @@ static void arm_double_check(struct sim_node *node, const struct sim_id *id, int
   const struct model_config *config = model_shop_of(node)->config;
   int64_t due_ns =
       last_attempt_ns + config->lease_ns + config->request_lifetime_ns + gateway_of(node)->look_up_lag_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
-  int64_t delay_ns = due_ns > now_of(node) ? due_ns - now_of(node) : 0;
+  int64_t delay_ns = due_ns > model_now(node) ? due_ns - model_now(node) : 0;
   struct sim_message timer = {.kind = KIND_CHECK_DOUBLE, .subject = order, .id = *id, .attempt = tries};
   sim_timer_set(node, delay_ns + (int64_t)(tries - 1) * SIM_HOUR, &timer);
 }
@@ -359,10 +352,10 @@ static void execute(struct sim_node *node, struct operation *operation) {
 /* Repeat the charge: the new attempt is durable before it leaves. */
 static void repeat(struct sim_node *node, struct operation *operation) {
   operation->attempts++;
-  operation->last_attempt_ns = now_of(node);
+  operation->last_attempt_ns = model_now(node);
   sim_sql_begin(node);
-  int changed = sim_sql_run(node, RECORD_ATTEMPT, "iiiisi", operation->attempts, operation->asks, operation->last_attempt_ns, me(node),
-                            operation->id.text, operation->known_attempts);
+  int changed = sim_sql_run(node, RECORD_ATTEMPT, "iiiisi", operation->attempts, operation->asks, operation->last_attempt_ns,
+                            model_owner(node), operation->id.text, operation->known_attempts);
   if (changed != 1) {
     sim_sql_rollback(node);
     return;
@@ -416,7 +409,7 @@ static void ask(struct sim_node *node, struct operation *operation) {
   }
   struct sim_message request = gateway_request(node, operation, KIND_LOOK_UP, &key);
   operation->asks++;
-  operation->asked_ns = now_of(node);
+  operation->asked_ns = model_now(node);
   request.attempt = (uint32_t)operation->asks;
   struct sim_message answer;
   bool answered = sim_call(node, SERVICE_GATEWAY, &request, CALL_TIMEOUT_NS, &answer) == SIM_CALL_ANSWERED;
@@ -437,7 +430,7 @@ static void ask(struct sim_node *node, struct operation *operation) {
 /* Where notices come, one may still tell what became of the request. */
 static bool notice_may_come(const struct sim_node *node, const struct operation *operation) {
   static const int64_t patience_ns = SIM_HOUR;
-  return gateway_of(node)->notifies && now_of(node) - operation->last_attempt_ns < patience_ns;
+  return gateway_of(node)->notifies && model_now(node) - operation->last_attempt_ns < patience_ns;
 }
 
 /* One step towards a definite answer for an operation whose last call ended without one. */
@@ -533,17 +526,16 @@ static void known_operation(struct sim_node *node, struct operation *operation, 
     model_payment__report(node, operation, tries);
     return;
   }
-  bool mine = operation->owner / LIVES_OF_AN_INSTANCE == me(node) / LIVES_OF_AN_INSTANCE;
-  bool owner_dead = mine && operation->owner != me(node);
+  bool owner_dead = model_owner_is_dead(node, operation->owner);
   if (!owner_dead && !intent_is_stale(node, operation)) return; /* in progress: whoever works on it will answer */
   sim_sql_begin(node);
-  int changed = sim_sql_run(node, TAKE_OVER, "isi", me(node), operation->id.text, operation->owner);
+  int changed = sim_sql_run(node, TAKE_OVER, "isi", model_owner(node), operation->id.text, operation->owner);
   if (changed != 1) {
     sim_sql_rollback(node);
     return;
   }
   model_commit(node, "taken over");
-  operation->owner = me(node);
+  operation->owner = model_owner(node);
   resolve(node, operation);
 }
 

@@ -210,7 +210,19 @@ struct sim_id model_operation_id(int64_t order, int64_t number) {
 }
 
 void model_amount_words(const struct model_config *config, int64_t amount_minor, char *out, size_t size) {
-  snprintf(out, size, "%" PRId64 ".%02d %s", amount_minor / 100, (int)(amount_minor % 100), config->currency);
+  int64_t size_minor = amount_minor < 0 ? -amount_minor : amount_minor;
+  snprintf(out, size, "%s%" PRId64 ".%02d %s", amount_minor < 0 ? "-" : "", size_minor / 100, (int)(size_minor % 100), config->currency);
+}
+
+int64_t model_back_off(int64_t first_ns, int64_t most_ns, int64_t tries) {
+  int64_t delay_ns = first_ns;
+  for (int64_t i = 1; i < tries && delay_ns < most_ns; i++) delay_ns *= 2;
+  return delay_ns < most_ns ? delay_ns : most_ns;
+}
+
+int model_ask(struct model_shop *shop, const char *name, const struct sim_subject *subject) {
+  const struct sim_point *point = sim_world_point(shop->world, name);
+  return sim_decide(sim_world_decisions(shop->world), point, subject, sim_point_all(point));
 }
 
 void model_commit(struct sim_node *node, const char *step) {

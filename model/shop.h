@@ -191,8 +191,22 @@ extern const struct sim_observer model_observer;
 void model_describe(const struct sim_message *message, char *out, size_t size);
 
 static inline struct model_shop *model_shop_of(const struct sim_node *node) { return sim_world_model(sim_node_world(node)); }
+static inline int64_t model_now(const struct sim_node *node) { return sim_world_now(sim_node_world(node)); }
 static inline const struct model_design *model_design_of(const struct sim_node *node) { return &model_shop_of(node)->config->design; }
 
+/* Who this process is, in the owner columns: the same instance after a restart is another owner. */
+enum { MODEL_LIVES_OF_AN_INSTANCE = 1000 };
+static inline int64_t model_owner(const struct sim_node *node) {
+  return ((int64_t)sim_node_instance(node) + 1) * MODEL_LIVES_OF_AN_INSTANCE + sim_node_life(node);
+}
+/* Is this the mark of an earlier life of the same instance? */
+static inline bool model_owner_is_dead(const struct sim_node *node, int64_t owner) {
+  return owner / MODEL_LIVES_OF_AN_INSTANCE == model_owner(node) / MODEL_LIVES_OF_AN_INSTANCE && owner != model_owner(node);
+}
+/* The pause before try number `tries` + 1: twice the one before, at most `most_ns`. */
+int64_t model_back_off(int64_t first_ns, int64_t most_ns, int64_t tries);
+/* Ask one of the shop's own points about this subject, all answers offered. */
+int model_ask(struct model_shop *shop, const char *point, const struct sim_subject *subject);
 /* Commit; on failure do what journal.on_commit_error says. */
 void model_commit(struct sim_node *node, const char *step);
 /* First act of a restarted process: make durable what recovery is about to read (journal.recovery). `statement` writes

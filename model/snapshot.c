@@ -42,11 +42,9 @@ static void take_flags(struct order *order, int64_t flags) {
 }
 
 static int ask(struct sim_node *node, const char *name, const struct order *order) {
-  struct sim_world *world = sim_node_world(node);
-  const struct sim_point *point = sim_world_point(world, name);
   struct sim_id id = sim_id_join("order:", order->id, "");
   struct sim_subject subject = {.id = &id, .attempt = (uint32_t)order->seq, .life = sim_node_life(node), .step = "snapshot"};
-  return sim_decide(sim_world_decisions(world), point, &subject, sim_point_all(point));
+  return model_ask(model_shop_of(node), name, &subject);
 }
 
 void model_snapshot__write(struct sim_node *node, struct order *order, int64_t seq_before) {

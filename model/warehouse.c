@@ -41,13 +41,7 @@ static const int64_t AGAIN_NS = 30 * SIM_SECOND;
 static const int64_t AGAIN_MAX_NS = 6 * SIM_HOUR;
 static const int64_t SHORT_RETENTION_NS = SIM_DAY; /* dedup.retention=short */
 
-static int64_t now_of(const struct sim_node *node) { return sim_world_now(sim_node_world(node)); }
-
-static int64_t back_off(uint32_t tries) {
-  int64_t delay_ns = AGAIN_NS;
-  for (uint32_t i = 1; i < tries && delay_ns < AGAIN_MAX_NS; i++) delay_ns *= 2;
-  return delay_ns < AGAIN_MAX_NS ? delay_ns : AGAIN_MAX_NS;
-}
+static int64_t back_off(uint32_t tries) { return model_back_off(AGAIN_NS, AGAIN_MAX_NS, tries); }
 
 static void set_timer(struct sim_node *node, enum model_kind kind, int64_t order, int64_t number, int64_t delay_ns, uint32_t tries) {
   struct sim_message timer = {.kind = (uint16_t)kind, .attempt = tries, .subject = order, .id = sim_id_join("picklist:", number, "")};
@@ -98,13 +92,13 @@ static bool create(struct sim_node *node, const struct sim_message *message, con
   bool persisted = MODEL_CHOSEN(design, PICKLIST_DEDUP, PERSISTED);
   if (MODEL_CHOSEN(design, PICKLIST_DEDUP, MEMORY) && remembered(node, delivery)) return false;
   sim_sql_begin(node);
-  if (MODEL_CHOSEN(design, DEDUP_RETENTION, SHORT)) sim_sql_run(node, FORGET_DELIVERIES, "i", now_of(node) - SHORT_RETENTION_NS);
-  if (sim_sql_run(node, persisted ? INSERT_DELIVERY : REPLACE_DELIVERY, "si", delivery->text, now_of(node)) != 1) {
+  if (MODEL_CHOSEN(design, DEDUP_RETENTION, SHORT)) sim_sql_run(node, FORGET_DELIVERIES, "i", model_now(node) - SHORT_RETENTION_NS);
+  if (sim_sql_run(node, persisted ? INSERT_DELIVERY : REPLACE_DELIVERY, "si", delivery->text, model_now(node)) != 1) {
     sim_sql_rollback(node);
     return false;
   }
   sim_sql_run(node, INSERT_PICKLIST, "siiii", delivery->text, message->subject, message->value[VALUE_AMOUNT], (int64_t)status,
-              now_of(node) + PICK_AFTER_NS);
+              model_now(node) + PICK_AFTER_NS);
   model_commit(node, status == PICKLIST_STOPPED ? "picklist stopped beforehand" : "PicklistCreated");
   return true;
 }
@@ -202,7 +196,7 @@ void model_warehouse_start(struct sim_node *node) {
   sqlite3_stmt *row = sim_sql_query(node, READ_UNFINISHED, "");
   for (bool more = row != NULL; more; more = sim_sql_next(row)) {
     int64_t number = sqlite3_column_int64(row, 0), order = sqlite3_column_int64(row, 1), pick_ns = sqlite3_column_int64(row, 3);
-    int64_t delay_ns = pick_ns > now_of(node) ? pick_ns - now_of(node) : 0;
+    int64_t delay_ns = pick_ns > model_now(node) ? pick_ns - model_now(node) : 0;
     if (sqlite3_column_int64(row, 2) == PICKLIST_SHIPPED) set_timer(node, KIND_SHIPPED_AGAIN, order, number, AGAIN_NS, 1);
     else set_timer(node, KIND_PICK, order, number, delay_ns, 1);
   }

@@ -39,10 +39,9 @@ static void collect(struct model_shop *shop, const struct sim_message *request) 
 void model_carrier_handle(struct sim_node *node, const struct sim_message *message) {
   struct model_shop *shop = model_shop_of(node);
   REQUIRE(message->kind == KIND_COLLECT);
-  const struct sim_point *point = sim_world_point(shop->world, "carrier.collect");
   struct sim_subject subject = {
       .what = sim_world_kind(shop->world, KIND_COLLECT), .id = &message->id, .attempt = message->attempt, .step = "at the carrier"};
-  int fate = sim_decide(sim_world_decisions(shop->world), point, &subject, sim_point_all(point));
+  int fate = model_ask(shop, "carrier.collect", &subject);
   if (fate == COLLECT_ERROR_BEFORE) {
     answer(node, message, GATEWAY_ERROR);
     return;

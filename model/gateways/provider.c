@@ -18,10 +18,9 @@ static void answer(struct sim_node *node, const struct sim_message *request, uin
 }
 
 static int ask(struct model_shop *shop, const char *name, const struct sim_message *message) {
-  const struct sim_point *point = sim_world_point(shop->world, name);
   struct sim_subject subject = {
       .what = sim_world_kind(shop->world, message->kind), .id = &message->id, .attempt = message->attempt, .step = "at the provider"};
-  return sim_decide(sim_world_decisions(shop->world), point, &subject, sim_point_all(point));
+  return model_ask(shop, name, &subject);
 }
 
 static struct model_provider_request *known_request(struct model_provider *provider, const struct model_capabilities *can,
