@@ -12,7 +12,7 @@ struct customer {
   enum customer_step step;
   int64_t purchase, cart, card;
   uint32_t tries;
-  bool tried_other_card;
+  bool tried_other_card, told_noted;
   enum cancels { CANCEL_NEVER, CANCEL_AT_ONCE, CANCEL_WHEN_PAID, CANCEL_LATER } cancels; /* as the catalogue's answers */
   struct sim_id id;                                                                      /* "purchase:1" */
   struct sim_timer resubmit;
@@ -124,6 +124,15 @@ static void reconsider(struct sim_node *node, struct customer *customer) {
   if (customer->cancels == CANCEL_LATER) cancel(node, customer);
 }
 
+/* Ask again. A customer who was told "noted" wants to know how it ended, for a day or so. */
+static void resubmit(struct sim_node *node, struct customer *customer) {
+  enum { ASKS_MAX = 12 };
+  if (!is_busy(customer)) return;
+  bool enough = customer->told_noted && customer->tries >= TRIES_OF_CANCELLING + ASKS_MAX;
+  if (customer->step == CUSTOMER_CANCELLING && enough) finish(node, customer, CUSTOMER_WAITING);
+  else submit(node, customer);
+}
+
 static void paid(struct sim_node *node, struct customer *customer) {
   if (customer->step == CUSTOMER_CANCELLING) return; /* old news: the answer to the cancellation is waited for */
   if (customer->cancels == CANCEL_WHEN_PAID) cancel(node, customer);
@@ -197,9 +206,7 @@ void model_customer_handle(struct sim_node *node, const struct sim_message *mess
   }
   if (message->subject != model_order_number(customer->purchase, customer->cart)) return; /* about a cart of the past */
   switch ((int)message->kind) {
-    case KIND_RESUBMIT:
-      if (is_busy(customer)) submit(node, customer);
-      return;
+    case KIND_RESUBMIT: resubmit(node, customer); return;
     case KIND_ORDER_ACCEPTED: accepted(node, customer); return;
     case KIND_ORDER_PAID:
     case KIND_PAYMENT_ALREADY_COMPLETED: paid(node, customer); return;
@@ -212,9 +219,7 @@ void model_customer_handle(struct sim_node *node, const struct sim_message *mess
     case KIND_RECONSIDER: reconsider(node, customer); return;
     case KIND_ORDER_CANCELLED:
     case KIND_CANCEL_REFUSED: finish(node, customer, CUSTOMER_DONE); return;
-    case KIND_CANCEL_NOTED:
-      if (customer->step == CUSTOMER_CANCELLING) finish(node, customer, CUSTOMER_WAITING);
-      return;
+    case KIND_CANCEL_NOTED: customer->told_noted = true; return;
     default: UNREACHABLE("a message no customer gets");
   }
 }

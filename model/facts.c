@@ -37,6 +37,7 @@ void model_facts_begin(struct model_shop *shop) {
   memset(facts->purchase, 0, sizeof facts->purchase);
   memset(facts->replaying, 0, sizeof facts->replaying);
   facts->price_changed = facts->trouble = false;
+  facts->orders_disturbed_ns = -1;
 }
 
 struct model_order_fact *model_order_fact(struct model_shop *shop, int64_t order) {
@@ -132,11 +133,15 @@ static enum model_state state_after(enum model_event event) {
 /* What a durable event says about fulfilment. */
 static void take_fulfilment(struct model_order_fact *fact, enum model_event event, const struct sim_row *row) {
   switch ((int)event) {
-    case EVENT_PAYMENT_COMPLETED: fact->mail_owed[STEP_CONFIRMATION] = !fact->cancelled && !fact->cancel_noted; return;
+    case EVENT_PAYMENT_COMPLETED:
+      fact->mail_owed[STEP_CONFIRMATION] = !fact->cancelled && !fact->cancel_noted;
+      fact->mail_owed[STEP_CORRECTION] = fact->cancelled;
+      return;
     case EVENT_CANCELLATION_REQUESTED:
       fact->cancelling = true;
       fact->cancel_noted = cell(row, EVENT_NUMBER) == 0;
       return;
+    case EVENT_PICKLIST_ACCEPTED: fact->made_ready = true; return;
     case EVENT_CANCELLATION_REFUSED: fact->cancelling = false; return;
     case EVENT_ORDER_CANCELLED:
       fact->cancelling = false;
@@ -165,6 +170,7 @@ static void take_event(struct model_shop *shop, const struct sim_row *row, bool 
     model_check_transition(shop, fact, event);
   }
   take_fulfilment(fact, event, row);
+  if (judge && event == EVENT_REFUND_REQUESTED) model_check_refund_requested(shop, fact);
   if (event != EVENT_ORDER_PLACED && state_after(event) != STATE_KEPT) fact->state = state_after(event);
   if (event == EVENT_ORDER_PLACED) fact->placed = true;
   if (event == EVENT_PAYMENT_REQUESTED) {
@@ -191,7 +197,7 @@ static void rebuild_order(struct model_shop *shop, int64_t order) {
   fact->placed = fact->requested = false;
   fact->state = STATE_NOT_REQUESTED;
   fact->operation = 0;
-  fact->cancelling = fact->cancel_noted = fact->cancelled = fact->shipped = fact->refund_failed = false;
+  fact->cancelling = fact->cancel_noted = fact->cancelled = fact->shipped = fact->made_ready = fact->refund_failed = false;
   fact->refund_minor = fact->refunded_minor = 0;
   memset(fact->mail_owed, 0, sizeof fact->mail_owed);
   for (size_t c = 0; c <= MODEL_CARDS_MAX; c++) fact->by_card[c].declined = fact->by_card[c].ended = false;
@@ -272,7 +278,10 @@ static void on_row(struct sim_world *world, size_t service, size_t table, enum s
   struct model_shop *shop = sim_world_model(world);
   if (service == SERVICE_ORDERS && table == TABLE_EVENTS) observe_event(shop, change, row);
   if (service == SERVICE_PAYMENTS && table == TABLE_OPERATIONS) observe_operation(shop, change, row);
-  if (service == SERVICE_ORDERS && table == TABLE_OUTBOX) sim_danger(world, INVARIANT_OUTBOX_DRAINS);
+  if (service == SERVICE_ORDERS && table == TABLE_OUTBOX) {
+    sim_danger(world, INVARIANT_OUTBOX_DRAINS);
+    if (change == SIM_ROW_INSERTED) model_check_letter_waits(shop, row);
+  }
 }
 
 /* ---- what leaves, what comes back ---- */
@@ -296,6 +305,12 @@ static void on_leaves(struct sim_node *node, const struct sim_message *message) 
       return;
     }
     case KIND_LOOK_UP: model_check_polling(node, message); return;
+    case KIND_SEND_EMAIL:
+    case KIND_SEND_PICKLIST:
+    case KIND_STOP_PICKLIST:
+    case KIND_REFUND_PAYMENT: model_check_letter_leaves(node, message); return;
+    case KIND_ORDER_CANCELLED:
+    case KIND_CANCEL_REFUSED: model_check_cancel_reply(node, message); return;
     case KIND_NOTICE_ACK: model_check_notice_acked(node, message); return;
     case KIND_DELIVER_MAIL: model_check_mail_leaves(node, message); return;
     case KIND_MAKE_REFUND: model_check_refund_leaves(node, message); return;
@@ -389,10 +404,19 @@ static void on_delivered(struct sim_node *node, const struct sim_message *messag
   if (message->kind == KIND_SEND_PICKLIST || message->kind == KIND_ORDER_SHIPPED) model_check_fulfilment_redelivery(node, message);
 }
 
+static void excuse_orders(struct model_facts *facts, int64_t until_ns) {
+  if (facts->orders_disturbed_ns < until_ns) facts->orders_disturbed_ns = until_ns;
+}
+
+static void on_paused(struct sim_node *node, int64_t until_ns) {
+  if (sim_node_service(node) == SERVICE_ORDERS) excuse_orders(facts_of(model_shop_of(node)), until_ns);
+}
+
 static void on_crashed(struct sim_node *node) {
   struct model_shop *shop = model_shop_of(node);
   struct model_facts *facts = facts_of(shop);
   facts->trouble = true;
+  if (sim_node_service(node) == SERVICE_ORDERS) excuse_orders(facts, model_now(node));
   if (sim_node_service(node) == SERVICE_ORDERS) facts->replaying[sim_node_instance(node)] = 0;
   uint32_t bit = 1U << sim_node_instance(node);
   for (size_t i = 0; i < facts->order_count && sim_node_service(node) == SERVICE_PAYMENTS; i++) {
@@ -414,7 +438,7 @@ static enum model_ending ending_of(const struct model_shop *shop, const struct m
   bool whole = shop->config->workflow == MODEL_WORKFLOW_ORDER;
   if (fact->state == STATE_PARKED) return ENDING_OPEN;
   if (fact->refund_failed) return ENDING_OPEN;
-  if (fact->cancelled && fact->refunded_minor > 0) return ENDING_REFUNDED;
+  if (fact->cancelled && fact->refunds > 0) return ENDING_REFUNDED; /* by the ledger */
   if (fact->cancelled && fact->state != STATE_COMPLETED) return ENDING_CANCELLED;
   if (fact->state == STATE_FAILED) return ENDING_REFUSED;
   if (fact->state == STATE_COMPLETED && (!whole || fact->parcels > 0)) return ENDING_FULFILLED;
@@ -448,6 +472,7 @@ const struct sim_observer model_observer = {.row = on_row,
                                             .answered = on_answered,
                                             .delivered = on_delivered,
                                             .crashed = on_crashed,
+                                            .paused = on_paused,
                                             .recovered = on_recovered,
                                             .judge = on_judge};
 

@@ -56,16 +56,18 @@ struct model_order_fact {
   bool parked_undecidable;
   int64_t notice_acked; /* the charge whose success notice was acknowledged */
   /* Fulfilment, by the durable events and by the ledgers. */
-  bool cancelling, cancel_noted; /* a cancellation was asked for; before the payment's end */
-  bool cancelled, shipped;
+  bool cancelling, cancel_noted;       /* a cancellation was asked for; before the payment's end */
+  bool cancelled, shipped, made_ready; /* OrderCancelled, OrderShipped, PicklistAccepted */
   bool mail_owed[MODEL_STEP_COUNT];
-  int64_t refund_minor;             /* asked for */
-  int64_t refunded_minor;           /* recorded as made */
-  bool refund_failed;               /* recorded as not made: a case for a human */
-  uint32_t mails[MODEL_STEP_COUNT]; /* in the provider's ledger */
-  uint32_t parcels;                 /* in the carrier's ledger */
-  uint32_t refunds;                 /* in the gateway's ledger */
-  uint32_t redelivered[2];          /* SendPicklist at the warehouse, OrderShipped at the orders */
+  int64_t refund_minor;                /* asked for */
+  int64_t refunded_minor;              /* recorded as made */
+  bool refund_failed;                  /* recorded as not made: a case for a human */
+  uint32_t mails[MODEL_STEP_COUNT];    /* in the provider's ledger */
+  bool letter_waits[MODEL_STEP_COUNT]; /* a row of the outbox that was not sent yet */
+  int64_t letter_ns[MODEL_STEP_COUNT]; /* since when */
+  uint32_t parcels;                    /* in the carrier's ledger */
+  uint32_t refunds;                    /* in the gateway's ledger */
+  uint32_t redelivered[2];             /* SendPicklist at the warehouse, OrderShipped at the orders */
   int64_t redelivered_ns[2];
   bool accepted_durable; /* PicklistAccepted left on the strength of a durable picklist */
 };
@@ -94,6 +96,7 @@ struct model_facts {
   struct model_purchase_fact purchase[MODEL_PURCHASES_MAX + 1];
   bool price_changed;
   bool trouble;                         /* a crash happened */
+  int64_t orders_disturbed_ns;          /* until when a crash or pause excuses the order service */
   int64_t replaying[SIM_INSTANCES_MAX]; /* order being replayed by that instance of the order service; 0 none */
 };
 
@@ -143,6 +146,10 @@ void model_check_redelivery(struct sim_node *node, const struct sim_message *mes
 void model_check_sticky(struct model_shop *shop, const struct model_operation_fact *operation, enum model_state before);
 void model_check_notice_acked(struct sim_node *node, const struct sim_message *ack);
 void model_judge_notices(struct model_shop *shop);
+void model_check_cancel_reply(struct sim_node *node, const struct sim_message *message);
+void model_check_refund_requested(struct model_shop *shop, const struct model_order_fact *fact);
+void model_check_letter_waits(struct model_shop *shop, const struct sim_row *row);
+void model_check_letter_leaves(struct sim_node *node, const struct sim_message *message);
 void model_check_mail(struct model_shop *shop, const struct model_mail_sent *sent);
 void model_check_mail_leaves(struct sim_node *node, const struct sim_message *request);
 void model_check_parcel(struct model_shop *shop, const struct model_parcel *parcel);

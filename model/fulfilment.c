@@ -26,8 +26,9 @@ static const struct {
 
 bool model_fulfilment__in_force(const struct sim_node *node) { return model_shop_of(node)->config->workflow == MODEL_WORKFLOW_ORDER; }
 
-static bool payment_under_way(const struct order *order) {
-  return order->state == STATE_PENDING || order->state == STATE_UNKNOWN || order->state == STATE_PARKED;
+static bool payment_under_way(const struct sim_node *node, const struct order *order) {
+  if (order->state == STATE_PARKED) return !MODEL_CHOSEN(model_design_of(node), CANCEL_WAIT, PARKED_TOO);
+  return order->state == STATE_PENDING || order->state == STATE_UNKNOWN;
 }
 
 /* ---- state ---- */
@@ -94,6 +95,7 @@ void model_fulfilment__payment_ended(struct sim_node *node, struct order *order,
   if ((order->cancelled || order->cancelling) && MODEL_CHOSEN(model_design_of(node), WEBHOOK_LATE_SUCCESS, SKIP)) return;
   if (order->cancelled) { /* a success that comes after all */
     if (order->step[STEP_REFUND] == STEP_NONE) ask_for(node, batch, STEP_REFUND, order->amount_minor, payment);
+    if (order->step[STEP_CORRECTION] == STEP_NONE) ask_for(node, batch, STEP_CORRECTION, order->amount_minor, payment);
     return;
   }
   if (order->cancelling) {
@@ -122,7 +124,7 @@ static void cancel(struct sim_node *node, struct order *order, const struct sim_
   if (!order->placed) return; /* the customer asks again */
   model_order__batch_begin(&batch);
   if (!order->cancelled && !order->shipped && !order->cancelling && order->step[STEP_STOP] == STEP_NONE) {
-    if (payment_under_way(order)) {
+    if (payment_under_way(node, order)) {
       model_order__batch_add(&batch, EVENT_CANCELLATION_REQUESTED);
       if (MODEL_CHOSEN(model_design_of(node), REFUND_WHEN, AT_ONCE)) ask_for(node, &batch, STEP_REFUND, order->amount_minor, 0);
     } else if (order->state == STATE_COMPLETED) {
@@ -132,7 +134,9 @@ static void cancel(struct sim_node *node, struct order *order, const struct sim_
     }
     if (!model_order__persist(node, order, &batch)) return;
   }
-  enum model_kind told = order->cancelled ? KIND_ORDER_CANCELLED : order->cancelling ? KIND_CANCEL_NOTED : KIND_CANCEL_REFUSED;
+  bool noted_is_done = MODEL_CHOSEN(model_design_of(node), CANCEL_REPLY, NOTED_IS_DONE);
+  enum model_kind noted = noted_is_done ? KIND_ORDER_CANCELLED : KIND_CANCEL_NOTED;
+  enum model_kind told = order->cancelled ? KIND_ORDER_CANCELLED : order->cancelling ? noted : KIND_CANCEL_REFUSED;
   model_order__tell_customer(node, order, told, 0, message->attempt);
 }
 
@@ -143,7 +147,8 @@ static void picklist_stopped(struct sim_node *node, struct order *order, const s
   batch.done = STEP_STOP;
   bool news = order->cancelling && !order->cancelled;
   if (news) {
-    int64_t fee_minor = order->step[STEP_PICKLIST] == STEP_DONE ? model_shop_of(node)->config->restocking_fee_minor : 0;
+    enum step_state at_least = MODEL_CHOSEN(model_design_of(node), REFUND_AMOUNT, FEE_IF_ASKED_FOR) ? STEP_REQUESTED : STEP_DONE;
+    int64_t fee_minor = order->step[STEP_PICKLIST] >= at_least ? model_shop_of(node)->config->restocking_fee_minor : 0;
     cancelled(node, order, &batch, order->payment, order->amount_minor - fee_minor);
   }
   if (!model_order__persist(node, order, &batch)) return;

@@ -389,7 +389,7 @@ static bool charges_without_guard(struct sim_node *node, struct order *order, in
 static void process_payment(struct sim_node *node, struct order *order, const struct sim_message *message) {
   int64_t card = message->value[VALUE_CARD];
   if (!order->placed) return; /* the customer resubmits */
-  if (order->cancelled) {
+  if (order->cancelled && !MODEL_CHOSEN(model_design_of(node), CANCEL_GUARD, NONE)) {
     model_order__tell_customer(node, order, KIND_ORDER_CANCELLED, 0, message->attempt);
     return;
   }

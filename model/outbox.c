@@ -35,7 +35,9 @@ void model_outbox__end(struct sim_node *node, const struct order *order, enum mo
 static void wake_at(struct sim_node *node, int64_t time_ns) {
   struct order_memory *memory = sim_node_memory(node);
   if (time_ns < model_now(node)) time_ns = model_now(node); /* the process was frozen since it looked */
-  if (memory->dispatch.number != 0 && memory->dispatch_ns <= time_ns && memory->dispatch_ns >= model_now(node)) return;
+  bool armed = memory->dispatch.number != 0;
+  if (armed && MODEL_CHOSEN(model_design_of(node), OUTBOX_WAKE, NEXT_TIMER)) return;
+  if (armed && memory->dispatch_ns <= time_ns && memory->dispatch_ns >= model_now(node)) return;
   struct sim_message timer = {.kind = KIND_DISPATCH, .attempt = 1, .subject = MODEL_OUTBOX_SUBJECT};
   sim_timer_cancel(node, &memory->dispatch);
   memory->dispatch_ns = time_ns;

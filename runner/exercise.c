@@ -32,13 +32,13 @@ uint64_t runner_exercisable(const struct runner_scenario *scenario) {
   if (scenario->config.workflow == MODEL_WORKFLOW_PAYMENT) return mask;
   if (scenario->config.snapshot_every > 0 && crash) mask |= BIT(SNAPSHOT_EQUALS_REPLAY);
   if (scenario->config.gateway.notifies) mask |= BIT(TERMINAL_IS_STICKY);
-  mask |= BIT(EMAIL_TELLS_TRUTH) | BIT(PICKLIST_MATCHES_ORDER) | BIT(SHIPPED_IMPLIES_PAID) | BIT(OUTBOX_DRAINS);
+  mask |= BIT(EMAIL_TELLS_TRUTH) | BIT(PICKLIST_MATCHES_ORDER) | BIT(SHIPPED_IMPLIES_PAID) | BIT(OUTBOX_DRAINS) | BIT(OUTBOX_IS_PROMPT);
   if (crash) mask |= BIT(EMAIL_AT_LEAST_ONCE) | BIT(PICKLIST_AT_LEAST_ONCE);
   if (live(scenario, "bus", NULL)) mask |= BIT(PICKLIST_AT_MOST_ONCE);
   bool mail_repeats = scenario->config.mail.can.takes_keys || scenario->config.mail.can.looks_up;
   if (live(scenario, "mailer.send", "error_after") && mail_repeats) mask |= BIT(EMAIL_AT_MOST_ONCE);
   if (!live(scenario, "customer.cancels", NULL)) return mask;
-  mask |= BIT(REFUND_WITHIN_CHARGE) | BIT(REFUND_FOLLOWS_CHARGE);
+  mask |= BIT(REFUND_WITHIN_CHARGE) | BIT(REFUND_FOLLOWS_CHARGE) | BIT(REFUND_MATCHES_CANCELLATION);
   bool refund_repeats = scenario->config.gateway.takes_keys || scenario->config.gateway.looks_up;
   if (live(scenario, "gateway.refund", "error_after") && refund_repeats) mask |= BIT(REFUND_AT_MOST_ONCE);
   return mask;

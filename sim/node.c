@@ -73,6 +73,8 @@ static void pause_node(struct sim_node *node, int64_t duration_ns) {
   sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_PAUSE, node->name.hash, (uint64_t)(duration_ns >= PAUSE_DAYS_NS), 0);
   sim_tell(world, node->name.text, "FREEZES here for %s and will wake as if nothing had happened",
            duration_ns >= PAUSE_DAYS_NS ? "days" : "longer than any lease");
+  const struct sim_observer *observer = world->setup->observer;
+  if (observer != NULL && observer->paused != NULL) observer->paused(node, node->paused_until_ns);
   struct sim_event *event = wake_event(node);
   event->held_by = node;
   sim_world__push(world, node->paused_until_ns, event);

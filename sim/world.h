@@ -62,6 +62,8 @@ struct sim_observer {
   /* A message reached a node that is up, before it is handled. */
   void (*delivered)(struct sim_node *node, const struct sim_message *message);
   void (*crashed)(struct sim_node *node);
+  /* A node freezes until then, unless healing wakes it before. */
+  void (*paused)(struct sim_node *node, int64_t until_ns);
   /* A restarted node has read its database again; the durable copy is settled. */
   void (*recovered)(struct sim_node *node);
   /* Quiet: judge what must eventually hold. */

@@ -46,3 +46,13 @@ void model_check_reply(struct sim_node *node, const struct sim_message *message)
     sim_violated(shop->world, INVARIANT_HONEST_REPLY,
                  "The customer of order:%" PRId64 " is told \"failed\" while the last request may still be charged.", fact->order);
 }
+
+void model_check_cancel_reply(struct sim_node *node, const struct sim_message *message) {
+  struct model_shop *shop = model_shop_of(node);
+  const struct model_order_fact *fact = model_order_fact(shop, message->subject);
+  bool told_cancelled = message->kind == KIND_ORDER_CANCELLED;
+  sim_danger(shop->world, INVARIANT_HONEST_REPLY);
+  if (told_cancelled == fact->cancelled) return;
+  sim_violated(shop->world, INVARIANT_HONEST_REPLY, "The customer of order:%" PRId64 " is told that it %s cancelled; durably it is%s.",
+               fact->order, told_cancelled ? "is" : "cannot be", fact->cancelled ? "" : " not");
+}

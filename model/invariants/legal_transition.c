@@ -1,5 +1,6 @@
 /* legal_transition: NotRequested -> Pending -> Completed | Failed | Unknown | Parked; Unknown -> Completed | Failed | Parked;
-   Parked -> Completed | Failed (a late definite answer); Failed -> Pending (a new operation) | Completed (late success). */
+   Parked -> Completed | Failed (a late definite answer); Failed -> Pending (a new operation) | Completed (late success).
+   An order is cancelled when its payment has ended or was never asked for, and asks for none after that. */
 #include <inttypes.h>
 
 #include "model/facts.h"
@@ -21,6 +22,12 @@ void model_check_transition(struct model_shop *shop, const struct model_order_fa
 #undef EVENT
   };
   enum model_state to = after[event];
+  bool undecided = fact->state == STATE_PENDING || fact->state == STATE_UNKNOWN || fact->state == STATE_PARKED;
+  if (event == EVENT_PAYMENT_REQUESTED && fact->cancelled)
+    sim_violated(shop->world, INVARIANT_LEGAL_TRANSITION, "A payment is requested for order:%" PRId64 ", which is cancelled.", fact->order);
+  if (event == EVENT_ORDER_CANCELLED && undecided)
+    sim_violated(shop->world, INVARIANT_LEGAL_TRANSITION, "order:%" PRId64 " is cancelled while its payment is %s.", fact->order,
+                 model_state_name(fact->state));
   if (event == EVENT_ORDER_PLACED) {
     if (fact->placed) sim_violated(shop->world, INVARIANT_LEGAL_TRANSITION, "order:%" PRId64 " is placed a second time.", fact->order);
     return;

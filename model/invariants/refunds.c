@@ -1,5 +1,5 @@
 /* refund_at_most_once, refund_within_charge: judged at each refund in the gateway's ledger.
-   refund_follows_charge: judged when the request leaves. */
+   refund_follows_charge: judged when the request leaves. refund_matches_cancellation: when RefundRequested is durable. */
 #include <inttypes.h>
 
 #include "model/facts.h"
@@ -23,4 +23,15 @@ void model_check_refund_leaves(struct sim_node *node, const struct sim_message *
   if (fact->state == STATE_COMPLETED && fact->payment == request->value[VALUE_PAYMENT]) return;
   sim_violated(shop->world, INVARIANT_REFUND_FOLLOWS_CHARGE, "A refund for order:%" PRId64 " is asked for while its payment is durably %s.",
                fact->order, model_state_name(fact->state));
+}
+
+void model_check_refund_requested(struct model_shop *shop, const struct model_order_fact *fact) {
+  int64_t due_minor = fact->amount_minor - (fact->made_ready ? shop->config->restocking_fee_minor : 0);
+  sim_danger(shop->world, INVARIANT_REFUND_MATCHES_CANCELLATION);
+  if (fact->refund_minor == due_minor) return;
+  char given[40], due[40];
+  model_amount_words(shop->config, fact->refund_minor, given, sizeof given);
+  model_amount_words(shop->config, due_minor, due, sizeof due);
+  sim_violated(shop->world, INVARIANT_REFUND_MATCHES_CANCELLATION, "order:%" PRId64 " is to get %s back; %s are due.", fact->order, given,
+               due);
 }

@@ -294,6 +294,8 @@ static void on_crashed(struct sim_node *node) {
   log_line(node, "crashes", "");
 }
 
+static void on_paused(struct sim_node *node, int64_t until_ns) { toy_of(node)->paused_until_ns = until_ns; }
+
 static void on_recovered(struct sim_node *node) { toy_of(node)->recoveries++; }
 
 /* The observer was told exactly of the rows that are durable. */
@@ -329,6 +331,7 @@ static const struct sim_observer observer = {
     .answered = on_answered,
     .delivered = on_delivered,
     .crashed = on_crashed,
+    .paused = on_paused,
     .recovered = on_recovered,
     .judge = on_judge,
 };

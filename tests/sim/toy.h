@@ -56,6 +56,7 @@ struct toy {
   size_t list_count;
   bool done[TOY_JOBS_MAX + 1];
   uint32_t asked[TOY_JOBS_MAX + 1]; /* the oracle's ledger */
+  int64_t paused_until_ns;          /* of the last pause */
   uint32_t starts, crashes, recoveries, settled_rows, answered, unanswered, delivered, left;
   struct toy_line line[TOY_LOG_MAX];
   size_t line_count;

@@ -164,6 +164,7 @@ static void a_pause_holds_what_comes_and_then_wakes_in_order(void **state) {
   RUN("pause: gap, ping/1 life 1, Go job:2 try 1, job stored");
   int64_t wake_ns = SIM_SECOND + MS + 2 * SIM_MINUTE; /* twice the lease */
   assert_int_equal(toy_count_prefix(&toy, "ping/1.1 crashes"), 0);
+  assert_int_equal(toy.paused_until_ns, wake_ns);
   static const char *const order[] = {"ping/1.1 stored job:2", "ping/1.1 Go job:3", "ping/1.1 Go job:4", "ping/1.1 Retry job:1"};
   for (size_t i = 0; i < 4; i++) {
     assert_int_equal(after(order[i]), wake_ns);
