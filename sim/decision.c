@@ -46,6 +46,7 @@ static void begin(struct sim_decisions *decisions, const struct sim_plan *plan) 
   decisions->seen_count = 0;
   if (decisions->run == 0) {
     memset(decisions->seen, 0, (decisions->seen_mask + 1) * sizeof decisions->seen[0]);
+    memset(decisions->threshold_run, 0, sizeof decisions->threshold_run);
     decisions->run = 1;
   }
 }
@@ -67,21 +68,26 @@ void sim_decisions_begin_seed(struct sim_decisions *decisions, const struct sim_
   decisions->list = NULL;
   decisions->list_count = 0;
   decisions->seed = seed;
-  for (size_t p = 0; p < decisions->catalogue->count; p++) {
-    const struct sim_point *point = &decisions->catalogue->point[p];
-    uint64_t quarters = 4;
-    if (plan->swarm && point->class == SIM_POINT_FAULT) {
-      static const uint8_t factor[8] = {0, 0, 0, 1, 2, 4, 8, 12};
-      uint64_t die = sim_finish(sim_mix(sim_mix(seed, point->name.hash), UINT64_C(0x5377)));
-      quarters = factor[die & 7];
-    }
-    uint64_t sum = 0;
-    for (size_t a = 1; a < point->answer_count; a++) {
-      sum += parts_of(plan->odds[p][a], quarters);
-      if (sum > UINT32_MAX) sum = UINT32_MAX;
-      decisions->threshold[p][a] = (uint32_t)sum;
-    }
+}
+
+/* The thresholds of a point in this run, drawn when it is first asked: most scenarios never ask most points. */
+static const uint32_t *thresholds_of(struct sim_decisions *decisions, const struct sim_point *point) {
+  uint32_t *threshold = decisions->threshold[point->index];
+  if (decisions->threshold_run[point->index] == decisions->run) return threshold;
+  decisions->threshold_run[point->index] = decisions->run;
+  uint64_t quarters = 4;
+  if (decisions->plan->swarm && point->class == SIM_POINT_FAULT) {
+    static const uint8_t factor[8] = {0, 0, 0, 1, 2, 4, 8, 12};
+    uint64_t die = sim_finish(sim_mix(sim_mix(decisions->seed, point->name.hash), UINT64_C(0x5377)));
+    quarters = factor[die & 7];
   }
+  uint64_t sum = 0;
+  for (size_t a = 1; a < point->answer_count; a++) {
+    sum += parts_of(decisions->plan->odds[point->index][a], quarters);
+    if (sum > UINT32_MAX) sum = UINT32_MAX;
+    threshold[a] = (uint32_t)sum;
+  }
+  return threshold;
 }
 
 void sim_decisions_begin_list(struct sim_decisions *decisions, const struct sim_plan *plan, struct sim_fault *list, size_t count) {
@@ -167,7 +173,7 @@ int sim_decide(struct sim_decisions *decisions, const struct sim_point *point, c
     return 0;
   }
   uint32_t position = decisions->asked_count++;
-  bool armed = decisions->from_list || decisions->threshold[point->index][point->answer_count - 1] != 0;
+  bool armed = decisions->from_list || thresholds_of(decisions, point)[point->answer_count - 1] != 0;
   if (!armed && !decisions->recording) return 0;
   uint64_t base = sim_subject_address(point, subject);
   uint32_t occurrence = occurrence_of(decisions, base);

@@ -102,6 +102,7 @@ struct sim_decisions {
   bool telling;
   struct sim_arena *arena;                             /* for words */
   uint32_t threshold[SIM_POINTS_MAX][SIM_ANSWERS_MAX]; /* cumulative, of 2^32 - 1 */
+  uint32_t threshold_run[SIM_POINTS_MAX];              /* the run they were drawn for */
   uint64_t pending_address;
   uint8_t pending_offered;
   uint32_t asked_count;    /* decisions of this run */
