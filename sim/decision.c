@@ -62,14 +62,6 @@ static uint64_t parts_of(struct sim_odds odds, uint64_t quarters) {
   return scaled > most ? most : scaled;
 }
 
-void sim_decisions_begin_seed(struct sim_decisions *decisions, const struct sim_plan *plan, uint64_t seed) {
-  begin(decisions, plan);
-  decisions->from_list = false;
-  decisions->list = NULL;
-  decisions->list_count = 0;
-  decisions->seed = seed;
-}
-
 /* The thresholds of a point in this run, drawn when it is first asked: most scenarios never ask most points. */
 static const uint32_t *thresholds_of(struct sim_decisions *decisions, const struct sim_point *point) {
   uint32_t *threshold = decisions->threshold[point->index];
@@ -88,6 +80,14 @@ static const uint32_t *thresholds_of(struct sim_decisions *decisions, const stru
     threshold[a] = (uint32_t)sum;
   }
   return threshold;
+}
+
+void sim_decisions_begin_seed(struct sim_decisions *decisions, const struct sim_plan *plan, uint64_t seed) {
+  begin(decisions, plan);
+  decisions->from_list = false;
+  decisions->list = NULL;
+  decisions->list_count = 0;
+  decisions->seed = seed;
 }
 
 void sim_decisions_begin_list(struct sim_decisions *decisions, const struct sim_plan *plan, struct sim_fault *list, size_t count) {
@@ -116,7 +116,7 @@ static struct sim_fault *listed(const struct sim_decisions *decisions, uint64_t 
   return NULL;
 }
 
-int sim_decision_draw(const struct sim_decisions *decisions, const struct sim_point *point) {
+int sim_decision_draw(struct sim_decisions *decisions, const struct sim_point *point) {
   if (decisions->from_list) {
     if (decisions->list_count == 0) return 0;
     struct sim_fault *fault = listed(decisions, decisions->pending_address);
@@ -126,7 +126,7 @@ int sim_decision_draw(const struct sim_decisions *decisions, const struct sim_po
   }
   uint64_t die = sim_finish(sim_mix(decisions->pending_address, decisions->seed));
   uint32_t roll = (uint32_t)(die >> 32);
-  const uint32_t *threshold = decisions->threshold[point->index];
+  const uint32_t *threshold = thresholds_of(decisions, point);
   for (int a = 1; a < point->answer_count; a++) {
     if (roll < threshold[a]) return (decisions->pending_offered >> a & 1) ? a : 0;
   }

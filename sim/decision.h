@@ -140,7 +140,7 @@ void sim_decisions_begin_list(struct sim_decisions *decisions, const struct sim_
    Draws: one decision. At most one call per full expression (compilers differ in argument order). */
 int sim_decide(struct sim_decisions *decisions, const struct sim_point *point, const struct sim_subject *subject, uint8_t offered);
 /* What the source answers to the pending question; only for gates. */
-int sim_decision_draw(const struct sim_decisions *decisions, const struct sim_point *point);
+int sim_decision_draw(struct sim_decisions *decisions, const struct sim_point *point);
 
 /* All non-dull answers of a point. */
 static inline uint8_t sim_point_all(const struct sim_point *point) { return (uint8_t)(((1U << point->answer_count) - 1U) & ~1U); }
