@@ -184,8 +184,8 @@ static void campaign_as_text(sqlite3 *db, sqlite3_stmt *campaign, FILE *out) {
   sqlite3_stmt *row = query(db, "SELECT name, in_danger, violated FROM invariant WHERE campaign=? ORDER BY position", id);
   fprintf(out, "  %-40s %12s %12s\n", "invariant", "in danger", "violated");
   while (row != NULL && sqlite3_step(row) == SQLITE_ROW)
-    fprintf(out, "  %-40s %12lld %12lld\n", text_of(row, 0), (long long)sqlite3_column_int64(row, 1),
-            (long long)sqlite3_column_int64(row, 2));
+    fprintf(out, "  %-40s %12lld %12lld%s\n", text_of(row, 0), (long long)sqlite3_column_int64(row, 1),
+            (long long)sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 1) == 0 ? "  not exercised" : "");
   sqlite3_finalize(row);
   row = query(db, "SELECT name, orders FROM ending WHERE campaign=? AND orders>0", id);
   while (row != NULL && sqlite3_step(row) == SQLITE_ROW)

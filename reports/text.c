@@ -60,7 +60,7 @@ void report_text_summary(FILE *out, const struct report_summary *summary, const 
   report_text_count(summary->runs, runs, sizeof runs);
   report_text_count((uint64_t)summary->runs_per_s, speed, sizeof speed);
   report_text_count(summary->failing_runs, failing, sizeof failing);
-  fprintf(out, "%-34s %10s runs  ", summary->scenario, runs);
+  fprintf(out, "%-34s %10s run%s  ", summary->scenario, runs, summary->runs == 1 ? " " : "s");
   if (note != NULL) fprintf(out, "%s", note);
   else if (summary->failing_runs == 0) fprintf(out, "all held");
   else fprintf(out, "%s fail", failing);
@@ -75,7 +75,9 @@ void report_text_summary(FILE *out, const struct report_summary *summary, const 
   if (orders > 0) fprintf(out, "  orders end  ");
   for (size_t i = 0; i < summary->ending_count && orders > 0; i++) {
     if (summary->ending[i].count == 0) continue;
-    fprintf(out, "%s%.1f %% %s", comma, 100.0 * (double)summary->ending[i].count / (double)orders, summary->ending[i].name);
+    double share = 100.0 * (double)summary->ending[i].count / (double)orders;
+    if (share < 0.1) fprintf(out, "%sunder 0.1 %% %s", comma, summary->ending[i].name);
+    else fprintf(out, "%s%.1f %% %s", comma, share, summary->ending[i].name);
     comma = ", ";
   }
   if (orders > 0) fputc('\n', out);

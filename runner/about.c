@@ -29,6 +29,7 @@ static void explain_axis(int axis) {
     printf("  %-26s %s (%s)\n", choice->name, choice->does, mark_words(choice->mark));
     if (choice->breaks[0] != '\0') printf("  %-26s breaks %s\n", "", choice->breaks);
   }
+  printf("What a mistake breaks is what it is about; others may break beside it.\n");
   printf("Remedy: %s\nSource: %s (see docs/designs.md)\n", info->remedy, info->source);
 }
 
@@ -36,7 +37,7 @@ static void explain_choice(int axis, int choice_index) {
   const struct model_axis_info *info = &model_axes()[axis];
   const struct model_choice *choice = &info->choice[choice_index];
   printf("%s=%s (%s): %s.\n", info->name, choice->name, mark_words(choice->mark), choice->does);
-  if (choice->breaks[0] != '\0') printf("Breaks: %s\n", choice->breaks);
+  if (choice->breaks[0] != '\0') printf("Breaks: %s (others may break beside it)\n", choice->breaks);
   printf("Remedy: %s\nSource: %s (see docs/designs.md)\n", info->remedy, info->source);
 }
 
@@ -120,6 +121,22 @@ static bool explain_bare_choice(const char *word) {
   return found;
 }
 
+/* An answer of a fault point, such as "late" or "request.late": every point that has it. */
+static bool explain_answer(const char *word) {
+  bool found = false;
+  for (size_t p = 0; p < fault_catalogue()->count; p++) {
+    const struct sim_point *point = &fault_catalogue()->point[p];
+    size_t size = strlen(point->name.text);
+    const char *answer = strncmp(word, point->name.text, size) == 0 && word[size] == '.' ? word + size + 1 : word;
+    for (int a = 0; a < point->answer_count; a++) {
+      if (strcmp(point->answer[a].text, answer) != 0) continue;
+      printf("%s, an answer of the fault point %s (%s): %s.\n", answer, point->name.text, point->meaning, fault_answer_meaning(point, a));
+      found = true;
+    }
+  }
+  return found;
+}
+
 int runner_command_explain(const struct runner_options *options) {
   const char *word = options->argument[0];
   int axis = model_axis_find(word);
@@ -132,7 +149,9 @@ int runner_command_explain(const struct runner_options *options) {
   else if (profile != NULL) {
     explain_profile(profile);
     if (model_mail_profile_find(word) != NULL) explain_mail_profile(model_mail_profile_find(word));
-  } else if (!explain_assignment(word) && !explain_bare_choice(word)) {
+  } else if (strcmp(word, "recommended") == 0) {
+    printf("recommended: the design that takes the first choice of every axis; oncesim list axes lists them.\n");
+  } else if (!explain_assignment(word) && !explain_bare_choice(word) && !explain_answer(word)) {
     char hint[120];
     runner_suggest_words(hint, sizeof hint, word, any_name,
                          runner_axis_count() + runner_invariant_count() + runner_point_count() + runner_profile_count());

@@ -341,6 +341,20 @@ int runner_command_run(const struct runner_options *options) {
   size_t played_count = 0;
   int code = EXIT_HELD;
   bool ran = false;
+  /* What cannot be read is told before anything runs; the others run all the same. */
+  size_t kept = 0;
+  for (size_t i = 0; i < scenarios.count; i++) {
+    struct runner_scenario *scenario = runner_open_scenario(scenarios.path[i], options, &options->changes);
+    if (scenario != NULL) scenarios.path[kept++] = scenarios.path[i];
+    else {
+      free(scenarios.path[i]);
+      code = EXIT_USAGE;
+    }
+    runner_scenario_free(scenario);
+  }
+  bool nothing_left = kept == 0 && scenarios.count > 0;
+  scenarios.count = kept;
+  if (nothing_left && named == 0) replays.count = 0;
   for (size_t k = 0; k < replays.count && !*interrupted; k++) {
     size_t i = (named + k) % replays.count; /* the committed ones first */
     bool played = false;

@@ -104,7 +104,8 @@ int runner_command_compare(const struct runner_options *options) {
   if (code == EXIT_HELD) {
     char runs[32];
     report_text_count(campaign[0].tally.runs, runs, sizeof runs);
-    printf("%s, %s seeds\n%-46s %14.14s %14.14s\n", scenario[0]->name, runs, "", options->argument[0], options->argument[1]);
+    printf("%s, %s seeds\n  A  %s\n  B  %s\n%-46s %14s %14s\n", scenario[0]->name, runs, options->argument[0], options->argument[1], "",
+           "A", "B");
     print_sides(campaign, model_invariant_count(scenario[0]->config.workflow));
     if (campaign[0].tally.failing_runs + campaign[1].tally.failing_runs > 0) code = EXIT_VIOLATED;
   }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runner/suggest.h"
 #include "runner/text.h"
 #include "sim/check.h"
 
@@ -125,11 +126,34 @@ static bool apply_design(struct runner_scenario *scenario, const char *path) {
   return applied;
 }
 
+static const struct runner_paths *shipped;
+/* The shipped scenario of that index by its file's name. */
+static const char *shipped_name(size_t index) {
+  static char name[NAME_MAX + 1];
+  const char *slash = strrchr(shipped->path[index], '/');
+  snprintf(name, sizeof name, "%s", slash ? slash + 1 : shipped->path[index]);
+  char *end = strstr(name, ".yaml");
+  if (end != NULL) *end = '\0';
+  return name;
+}
+
+static void no_such_scenario(const char *argument) {
+  struct runner_paths paths = {0};
+  const char *folder = runner_scenarios_folder();
+  char hint[160] = "";
+  if (folder != NULL) runner_paths_add_folder(&paths, folder, ".yaml");
+  shipped = &paths;
+  size_t best = runner_suggest_index(argument, shipped_name, paths.count);
+  if (best < paths.count) snprintf(hint, sizeof hint, "; did you mean \"%s\"?", shipped_name(best));
+  fprintf(stderr, "oncesim: there is no scenario \"%s\" here; \"oncesim list scenarios\" names the shipped ones%s\n", argument, hint);
+  runner_paths_free(&paths);
+}
+
 struct runner_scenario *runner_open_scenario(const char *argument, const struct runner_options *options,
                                              const struct runner_changes *changes) {
   char path[PATH_MAX], error[RUNNER_ERROR_SIZE];
   if (!runner_find(argument, path, sizeof path) && strchr(argument, '/') == NULL && !ends_in(argument, ".yaml")) {
-    fprintf(stderr, "oncesim: there is no scenario \"%s\" here; \"oncesim list scenarios\" names the shipped ones\n", argument);
+    no_such_scenario(argument);
     return NULL;
   }
   struct runner_scenario *scenario = runner_scenario_read(path, error, sizeof error);

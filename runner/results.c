@@ -12,12 +12,14 @@
 
 #include "reports/results.h"
 #include "runner/commands.h"
+#include "runner/find.h"
 #include "runner/text.h"
 
 /* Of the command under way. */
 static struct {
   struct report_results *open;
-  bool begun; /* the file written aside exists */
+  bool begun;          /* the file written aside exists */
+  size_t replay_count; /* files of findings written by this command */
   char aside[PATH_MAX];
 } results;
 
@@ -41,7 +43,9 @@ int runner_results_campaign_begin(const struct runner_options *options) {
 }
 
 void runner_results_finding(const struct report_finding *finding) {
-  if (results.open != NULL) report_results_finding(results.open, finding);
+  if (results.open == NULL) return;
+  report_results_finding(results.open, finding);
+  if (finding->replay_file != NULL) results.replay_count++;
 }
 
 int runner_results_campaign_end(const struct runner_options *options, const struct runner_scenario *scenario,
@@ -100,10 +104,21 @@ static int write_reports(const char *folder, const char *database) {
   return runner_exit_worse(code, write_one(folder, "junit.xml", database, report_write_junit));
 }
 
+/* Replay files of earlier runs stay: they may be the only trace of a failure. But nobody should take them for this run's. */
+static void tell_old_replays(const char *folder) {
+  struct runner_paths paths = {0};
+  runner_paths_add_folder(&paths, folder, ".replay");
+  size_t old = paths.count > results.replay_count ? paths.count - results.replay_count : 0;
+  if (old > 0) fprintf(stderr, "oncesim: %s also holds %zu replay file%s of earlier runs\n", folder, old, old == 1 ? "" : "s");
+  runner_paths_free(&paths);
+  results.replay_count = 0;
+}
+
 int runner_results_end(const struct runner_options *options) {
   char path[PATH_MAX];
   if (options->out == NULL || !results.begun) return EXIT_HELD;
   results.begun = false;
+  tell_old_replays(options->out);
   snprintf(path, sizeof path, "%s/results.sqlite", options->out);
   if (rename(results.aside, path) != 0) return told(path, strerror(errno));
   return write_reports(options->out, path);

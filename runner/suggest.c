@@ -30,16 +30,21 @@ static size_t distance(const char *a, const char *b) {
   return row[b_size];
 }
 
-const char *runner_suggest(const char *word, const char *(*known)(size_t index), size_t count) {
-  const char *best = NULL;
+size_t runner_suggest_index(const char *word, const char *(*known)(size_t index), size_t count) {
+  size_t best = count;
   size_t best_distance = strlen(word) / 3 < 2 ? 3 : strlen(word) / 3 + 1;
   for (size_t i = 0; i < count; i++) {
     size_t d = distance(word, known(i));
     if (d >= best_distance) continue;
-    best = known(i);
+    best = i;
     best_distance = d;
   }
   return best;
+}
+
+const char *runner_suggest(const char *word, const char *(*known)(size_t index), size_t count) {
+  size_t best = runner_suggest_index(word, known, count);
+  return best < count ? known(best) : NULL;
 }
 
 void runner_suggest_words(char *out, size_t size, const char *word, const char *(*known)(size_t index), size_t count) {

@@ -76,6 +76,21 @@ class CommandLine(Case):
         self.assert_code(done, 0)
         self.assertEqual(done.summaries()[0]["runs"], 1)
 
+    def test_a_misspelt_scenario_is_told_before_anything_runs(self):
+        done = run("run", "payment-singel", "--seeds", 10)
+        self.assert_code(done, 4)
+        self.assertEqual(done.out, "")
+        self.assertIn('did you mean "payment-single"?', done.err)
+        done = run("run", "payment-singel", "payment-quiet", "--seeds", 100)
+        self.assert_code(done, 4)
+        self.assertIn("payment-quiet", done.out)
+
+    def test_answers_of_fault_points_are_explained(self):
+        self.assertIn("late, an answer of the fault point request", run("explain", "late").out)
+        self.assertIn("late, an answer of the fault point request", run("explain", "request.late").out)
+        self.assert_code(run("explain", "request.latte"), 4)
+        self.assertIn("first choice of every axis", run("explain", "recommended").out)
+
     def test_options_that_contradict(self):
         self.refused(["run", "payment", "--seeds", 3, "--time", "1s"], "--seeds and --time contradict each other")
         replay = self.write("a.replay", "oncesim replay 1\nscenario: payment\nviolates: stuck\n")

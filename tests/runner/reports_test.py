@@ -75,6 +75,16 @@ class Reports(Case):
         self.assert_code(run("run", "order-quiet", "--seeds", 50, "--out", out), 0)
         self.assertEqual([name for name, in self.rows(out, "SELECT scenario FROM campaign")], ["order-quiet"])
 
+    def test_replay_files_of_earlier_runs_stay_and_are_told(self):
+        out = self.campaign("payment-single", "--set", "payment.key=fresh", code=1)
+        count = len([name for name in os.listdir(out) if name.endswith(".replay")])
+        self.assertGreater(count, 0)
+        again = run("run", "payment-single", "--set", "payment.key=fresh", "--seeds", 300, "--out", out)
+        self.assertNotIn("earlier runs", again.err)
+        held = run("run", "payment-quiet", "--seeds", 300, "--out", out)
+        self.assert_code(held, 0)
+        self.assertIn(f"also holds {count} replay files of earlier runs", held.err)
+
     def test_a_folder_without_results(self):
         done = run("report", self.folder)
         self.assert_code(done, 4)
@@ -87,7 +97,8 @@ class Reports(Case):
         self.assertRegex(done.out, r"(?m)^  open cases per 100,000 orders +\d+\.\d\d +\d+\.\d\d")
         design = self.write("d.yaml", "unknown.policy: park_always\n")
         again = run("compare", "recommended", design, "payment-single", "--seeds", 400)
-        self.assertEqual(again.out.splitlines()[2:], done.out.splitlines()[2:])
+        self.assertEqual(again.out.splitlines()[3:], done.out.splitlines()[3:])
+        self.assertEqual(done.out.splitlines()[1:3], ["  A  recommended", "  B  unknown.policy=park_always"])
         same = run("compare", "recommended", "recommended", "payment-single", "--seeds", 100)
         self.assert_code(same, 0)
         for words in (("recommended",), ("recommended", "payment.kye=fresh"), ("recommended", "nowhere.yaml"), ("a=b,", "recommended", "none")):
