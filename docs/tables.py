@@ -51,6 +51,7 @@ JUDGED = {
     "refund_follows_charge": ("when a refund request leaves", "refunds.c"),
     "refund_matches_cancellation": ("when RefundRequested is durable", "refunds.c"),
     "outbox_is_prompt": ("when a message of the outbox leaves for the first time", "outbox.c"),
+    "overdue_is_alerted": ("at the end of the run", "overdue.c"),
     "outbox_drains": ("at the end of the run", "outbox.c"),
     "email_at_least_once": ("at the end of the run", "mails.c"),
     "picklist_at_least_once": ("at the end of the run", "picklists.c"),

@@ -133,6 +133,15 @@ static void resubmit(struct sim_node *node, struct customer *customer) {
   else submit(node, customer);
 }
 
+/* The shop has lost the order: place it again, or be content if it was to be cancelled. */
+static void not_known(struct sim_node *node, struct customer *customer) {
+  if (customer->step == CUSTOMER_CANCELLING) finish(node, customer, CUSTOMER_DONE);
+  if (customer->step != CUSTOMER_PAYING) return;
+  customer->step = CUSTOMER_PLACING;
+  customer->tries = 0;
+  submit(node, customer);
+}
+
 static void paid(struct sim_node *node, struct customer *customer) {
   if (customer->step == CUSTOMER_CANCELLING) return; /* old news: the answer to the cancellation is waited for */
   if (customer->cancels == CANCEL_WHEN_PAID) cancel(node, customer);
@@ -216,6 +225,7 @@ void model_customer_handle(struct sim_node *node, const struct sim_message *mess
     case KIND_PAYMENT_PENDING:
       if (message->value[VALUE_CARD] == customer->card || customer->tried_other_card) pending(node, customer);
       return;
+    case KIND_ORDER_NOT_KNOWN: not_known(node, customer); return;
     case KIND_RECONSIDER: reconsider(node, customer); return;
     case KIND_ORDER_CANCELLED:
     case KIND_CANCEL_REFUSED: finish(node, customer, CUSTOMER_DONE); return;

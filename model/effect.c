@@ -99,6 +99,14 @@ static bool write_intent(struct sim_node *node, const struct effect_class *class
   return true;
 }
 
+static void tell_operator(struct sim_node *node, const struct effect *effect) {
+  struct sim_message message = {.kind = KIND_CASE_OPENED, .attempt = 1, .subject = effect->order, .id = effect->id};
+  message.value[VALUE_AMOUNT] = effect->amount_minor;
+  message.value[VALUE_STATUS] = effect->target;
+  message.value[VALUE_CASE] = 1 + (int64_t)effect->step;
+  sim_send(node, SERVICE_OPERATOR, &message, 0);
+}
+
 /* Record the status unless the row is final, or somebody else has made a further attempt (then only success is news); in
    that case take over what the row says. */
 static void record(struct sim_node *node, const struct effect_class *class, struct effect *effect) {
@@ -107,12 +115,17 @@ static void record(struct sim_node *node, const struct effect_class *class, stru
                             effect->id.text, effect->known_attempts);
   if (changed == 1 && effect->status == STATE_PARKED) {
     sim_sql_run(node, class->statement + EFFECT_CASE, "siissi", effect->id.text, effect->order, effect->amount_minor,
-                "sent, no definite answer",
-                capabilities_of(node, class).looks_up ? "asked and repeated within its bounds" : "the provider answers no look-up",
+                effect->refused ? "refused" : "sent, no definite answer",
+                effect->refused                         ? "the provider refuses it for good"
+                : capabilities_of(node, class).looks_up ? "asked and repeated within its bounds"
+                                                        : "the provider answers no look-up",
                 model_now(node));
   }
+  if (changed == 1 && effect->reopened && effect->status == STATE_COMPLETED)
+    sim_sql_run(node, class->statement + EFFECT_CLOSE_CASE, "s", effect->id.text);
   if (changed == 1) {
     model_commit(node, class->result[effect->status]);
+    if (effect->status == STATE_PARKED) tell_operator(node, effect);
     return;
   }
   sim_sql_rollback(node);
@@ -159,7 +172,10 @@ static enum model_gateway_status call(struct sim_node *node, const struct effect
   return (enum model_gateway_status)answer.value[VALUE_STATUS];
 }
 
-static enum model_state refused(const struct effect_class *class) { return class->refusal_is_a_case ? STATE_PARKED : STATE_FAILED; }
+static enum model_state refused(const struct effect_class *class, struct effect *effect) {
+  effect->refused = true;
+  return class->refusal_is_a_case ? STATE_PARKED : STATE_FAILED;
+}
 
 static void execute(struct sim_node *node, const struct effect_class *class, struct effect *effect) {
   if (model_now(node) - effect->last_attempt_ns > model_shop_of(node)->config->lease_ns) {
@@ -167,7 +183,7 @@ static void execute(struct sim_node *node, const struct effect_class *class, str
     return;
   }
   enum model_gateway_status status = call(node, class, effect, class->request);
-  finish(node, class, effect, status == GATEWAY_OK ? STATE_COMPLETED : status == GATEWAY_DECLINED ? refused(class) : STATE_UNKNOWN);
+  finish(node, class, effect, status == GATEWAY_OK ? STATE_COMPLETED : status == GATEWAY_DECLINED ? refused(class, effect) : STATE_UNKNOWN);
 }
 
 static void repeat(struct sim_node *node, const struct effect_class *class, struct effect *effect) {
@@ -198,7 +214,7 @@ static void ask(struct sim_node *node, const struct effect_class *class, struct 
   effect->asked_ns = model_now(node);
   enum model_gateway_status status = call(node, class, effect, class->query);
   if (status == GATEWAY_OK) finish(node, class, effect, STATE_COMPLETED);
-  else if (status == GATEWAY_DECLINED) finish(node, class, effect, refused(class));
+  else if (status == GATEWAY_DECLINED) finish(node, class, effect, refused(class, effect));
   else if (status != GATEWAY_NOT_FOUND) finish(node, class, effect, STATE_UNKNOWN);
   else if (key_lives(node, class, effect)) repeat(node, class, effect);
   else if (!absence_is_definite(node, class, effect)) finish(node, class, effect, STATE_UNKNOWN);
@@ -241,6 +257,50 @@ static void known_effect(struct sim_node *node, const struct effect_class *class
   model_commit(node, class->taken_over);
   effect->owner = model_owner(node);
   resolve(node, class, effect);
+}
+
+/* Try a parked effect again, under the same id, because a person has looked and it is not there. */
+static void reopen(struct sim_node *node, const struct effect_class *class, struct effect *effect) {
+  effect->status = STATE_UNKNOWN;
+  effect->attempts++;
+  effect->last_attempt_ns = model_now(node);
+  sim_sql_begin(node);
+  if (sim_sql_run(node, class->statement + EFFECT_REOPEN, "iiisi", effect->attempts, effect->last_attempt_ns, model_owner(node),
+                  effect->id.text, effect->known_attempts) != 1) {
+    sim_sql_rollback(node);
+    return;
+  }
+  effect->known_attempts = effect->attempts;
+  model_commit(node, class->attempt);
+  execute(node, class, effect);
+}
+
+/* The case stays open until it has been done: should this process die, it is still on the operator's screen. */
+void model_effect_operator(struct sim_node *node, const struct effect_class *class, const struct sim_message *says) {
+  struct effect row;
+  if (says->value[VALUE_STATUS] == GATEWAY_OK) {
+    model_effect_found(node, class, says);
+    return;
+  }
+  if (!work_begins(node, &says->id, false)) return;
+  if (read_effect(node, class, &says->id, &row)) {
+    row.reopened = true;
+    if (row.status == STATE_PARKED) reopen(node, class, &row);
+    else if (row.status == STATE_UNKNOWN) resolve(node, class, &row);
+  }
+  work_ends(node, &says->id);
+}
+
+void model_effect_found(struct sim_node *node, const struct effect_class *class, const struct sim_message *says) {
+  struct effect row;
+  sim_sql_begin(node);
+  if (sim_sql_run(node, class->statement + EFFECT_FOUND, "is", says->value[VALUE_PAYMENT], says->id.text) == 1) {
+    sim_sql_run(node, class->statement + EFFECT_CLOSE_CASE, "s", says->id.text);
+    model_commit(node, class->found);
+  } else {
+    sim_sql_rollback(node);
+  }
+  if (read_effect(node, class, &says->id, &row)) class->report(node, &row, says->attempt);
 }
 
 /* A command that may have been sent before, and no row to tell: where rows prove nothing, the provider is asked first. */

@@ -24,7 +24,10 @@
       "UPDATE " table " SET status=?, " result "=?, ask_count=? WHERE " id "=?4 AND status IN (1, 4) AND (attempt_count=?5 OR ?1=2)", \
       "UPDATE " table " SET attempt_count=?, ask_count=?, last_attempt_at=?, owner=? WHERE " id                                       \
       "=? AND status IN (1, 4) AND attempt_count=?",                                                                                  \
-      "INSERT OR IGNORE INTO " cases " VALUES(?,?,?,?,?,?)"
+      "INSERT OR IGNORE INTO " cases " VALUES(?,?,?,?,?,?)",                                                                          \
+      "UPDATE " table " SET status=2, " result "=? WHERE " id "=? AND status IN (1, 3, 4, 5)",                                        \
+      "DELETE FROM " cases " WHERE operation_id=?",                                                                                   \
+      "UPDATE " table " SET status=4, attempt_count=?, last_attempt_at=?, owner=? WHERE " id "=? AND status=5 AND attempt_count=?"
 
 enum effect_statement {
   EFFECT_INSERT,
@@ -34,6 +37,9 @@ enum effect_statement {
   EFFECT_RECORD,
   EFFECT_ATTEMPT,
   EFFECT_CASE,
+  EFFECT_FOUND,
+  EFFECT_CLOSE_CASE,
+  EFFECT_REOPEN,
   EFFECT_STATEMENT_COUNT
 };
 
@@ -48,6 +54,8 @@ struct effect {
   int64_t attempts, asks, created_ns, last_attempt_ns, owner;
   int64_t known_attempts; /* as read or written last: whoever changed it since has taken over */
   int64_t asked_ns;
+  bool refused;  /* by the provider, for good */
+  bool reopened; /* by the operator: its case is still open */
 };
 
 enum effect_dedup { EFFECT_UNIQUE_ROW, EFFECT_CHECK_THEN_INSERT, EFFECT_IN_MEMORY, EFFECT_NO_DEDUP };
@@ -58,7 +66,7 @@ struct effect_class {
   size_t statement; /* its first one in the service's list */
   enum model_service outsider;
   enum model_kind request, query;
-  const char *intent, *attempt, *taken_over, *result[MODEL_STATE_COUNT]; /* names of its commits */
+  const char *intent, *attempt, *taken_over, *found, *result[MODEL_STATE_COUNT]; /* names of its commits */
   enum effect_dedup (*dedup)(const struct model_design *design);
   enum effect_on_unknown (*on_unknown)(const struct model_design *design);
   struct model_capabilities (*capabilities)(const struct model_config *config);
@@ -76,6 +84,10 @@ struct effect_memory {
   size_t seen_count;
 };
 
+/* The operator's word on a parked effect: it is there, or it is to be tried again. */
+void model_effect_operator(struct sim_node *node, const struct effect_class *class, const struct sim_message *says);
+/* What the provider's own books say: the effect is there, under the provider's id `result`. */
+void model_effect_found(struct sim_node *node, const struct effect_class *class, const struct sim_message *says);
 /* Carry out, resolve or report the effect that a command asks for. */
 void model_effect_command(struct sim_node *node, const struct effect_class *class, const struct sim_message *command);
 

@@ -37,6 +37,7 @@ void model_facts_begin(struct model_shop *shop) {
   memset(facts->purchase, 0, sizeof facts->purchase);
   memset(facts->replaying, 0, sizeof facts->replaying);
   facts->price_changed = facts->trouble = false;
+  facts->restores_before = sim_world_counters(shop->world)->restores;
   facts->orders_disturbed_ns = -1;
 }
 
@@ -59,6 +60,15 @@ struct model_operation_fact *model_operation_fact(struct model_shop *shop, uint6
   }
   return NULL;
 }
+
+bool model_fact_charged_once(const struct model_shop *shop, int64_t order) {
+  for (size_t i = 0; i < shop->gateway.charge_count; i++) {
+    if (shop->gateway.ledger[i].order == order) return true;
+  }
+  return false;
+}
+
+bool model_fact_restored(const struct model_shop *shop) { return sim_world_counters(shop->world)->restores > shop->facts->restores_before; }
 
 bool model_request_may_land(const struct model_shop *shop, const struct model_order_fact *fact) {
   int64_t final_after_ns = shop->config->request_lifetime_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
@@ -153,7 +163,10 @@ static void take_fulfilment(struct model_order_fact *fact, enum model_event even
       fact->mail_owed[STEP_SHIPPING] = !fact->cancelled;
       return;
     case EVENT_REFUND_REQUESTED: fact->refund_minor = cell(row, EVENT_NUMBER); return;
-    case EVENT_REFUND_COMPLETED: fact->refunded_minor = fact->refund_minor; return;
+    case EVENT_REFUND_COMPLETED:
+      fact->refunded_minor = fact->refund_minor;
+      fact->refund_failed = false;
+      return;
     case EVENT_REFUND_FAILED: fact->refund_failed = true; return;
     default: return;
   }
@@ -385,6 +398,16 @@ static void notice_delivered(struct model_shop *shop, const struct sim_node *nod
   if (definite && notice->id.hash == fact->by_card[card_of(notice)].reference) learn(shop, node, fact, fact->open_operation);
 }
 
+/* What the statement says of a charge is definite; that it says nothing, when nothing could land any more as of then. */
+static void statement_delivered(struct model_shop *shop, const struct sim_node *node, const struct sim_message *stated) {
+  struct model_order_fact *fact = model_order_fact(shop, stated->subject);
+  int64_t age_ns = stated->value[VALUE_AS_OF] - fact->open_since_ns;
+  bool absent =
+      stated->value[VALUE_STATUS] == GATEWAY_NOT_FOUND && age_ns >= shop->config->request_lifetime_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
+  if (fact->open_operation == stated->id.hash && (absent || stated->value[VALUE_STATUS] == GATEWAY_OK))
+    learn(shop, node, fact, stated->id.hash);
+}
+
 static void on_delivered(struct sim_node *node, const struct sim_message *message) {
   struct model_shop *shop = model_shop_of(node);
   int64_t purchase = message->value[VALUE_PURCHASE];
@@ -392,6 +415,7 @@ static void on_delivered(struct sim_node *node, const struct sim_message *messag
   if (may_charge && purchase >= 1 && purchase <= MODEL_PURCHASES_MAX && facts_of(shop)->purchase[purchase].charges > 0)
     sim_danger(shop->world, INVARIANT_AT_MOST_ONE_CHARGE);
   if (message->kind == KIND_PAYMENT_NOTICE) notice_delivered(shop, node, message);
+  if (message->kind == KIND_CHARGE_STATED && sim_node_service(node) == SERVICE_PAYMENTS) statement_delivered(shop, node, message);
   if (message->kind == KIND_OPERATOR_SAYS) { /* a definite answer, out of the ledger itself */
     struct model_order_fact *fact = model_order_fact(shop, message->subject);
     if (fact->open_operation == message->id.hash) learn(shop, node, fact, message->id.hash);
@@ -429,6 +453,7 @@ static void on_crashed(struct sim_node *node) {
 
 static void on_recovered(struct sim_node *node) {
   struct model_shop *shop = model_shop_of(node);
+  if (model_fact_restored(shop)) return;
   model_check_intent_recovered(shop);
   model_check_acked_recovered(shop);
   if (sim_node_service(node) == SERVICE_WAREHOUSE) model_check_picklists_recovered(shop);
@@ -465,6 +490,7 @@ static void on_judge(struct sim_world *world) {
   model_judge_mails(shop);
   model_judge_picklists(shop);
   model_judge_outbox(shop);
+  model_judge_overdue(shop);
 }
 
 const struct sim_observer model_observer = {.row = on_row,

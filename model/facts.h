@@ -95,6 +95,7 @@ struct model_facts {
   size_t operation_count;
   struct model_purchase_fact purchase[MODEL_PURCHASES_MAX + 1];
   bool price_changed;
+  uint64_t restores_before;             /* of runs before this one */
   bool trouble;                         /* a crash happened */
   int64_t orders_disturbed_ns;          /* until when a crash or pause excuses the order service */
   int64_t replaying[SIM_INSTANCES_MAX]; /* order being replayed by that instance of the order service; 0 none */
@@ -105,6 +106,15 @@ struct model_facts *model_facts_create(void);
 void model_facts_begin(struct model_shop *shop);
 struct model_order_fact *model_order_fact(struct model_shop *shop, int64_t order);
 struct model_operation_fact *model_operation_fact(struct model_shop *shop, uint64_t id);
+/* Is this order in the human's queue of the order service? */
+bool model_fact_overdue_case(const struct model_shop *shop, int64_t order);
+/* Is there a charge of this order in the ledger? */
+bool model_fact_charged_once(const struct model_shop *shop, int64_t order);
+/* Is this operation in the human's queue of the payment service? */
+bool model_fact_case(const struct model_shop *shop, uint64_t operation);
+/* Was a database set back to an older copy in this run? What it held beyond that is lost, and no design is blamed for it:
+   what an invariant asks of our own records is then asked of the ledgers alone. */
+bool model_fact_restored(const struct model_shop *shop);
 /* Is a charge request of this order possibly still to land, by the truth of profile and network? */
 bool model_request_may_land(const struct model_shop *shop, const struct model_order_fact *fact);
 
@@ -169,5 +179,6 @@ void model_judge_commands(struct model_shop *shop);
 void model_judge_charges(struct model_shop *shop);
 void model_judge_ledgers(struct model_shop *shop);
 void model_judge_queue(struct model_shop *shop);
+void model_judge_overdue(struct model_shop *shop);
 
 #endif

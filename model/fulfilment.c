@@ -52,12 +52,15 @@ void model_fulfilment__apply(struct order *order, const struct order_event *even
   }
   if (event->type == EVENT_REFUND_REQUESTED) order->refund_minor = event->number;
   if (event->type == EVENT_REFUND_FAILED) order->step[STEP_REFUND] = STEP_DONE;
+  if (event->type == EVENT_REFUND_FAILED || event->type == EVENT_REFUND_COMPLETED)
+    order->refund_failed = event->type == EVENT_REFUND_FAILED;
   known = known || event->type == EVENT_ORDER_SHIPPED || event->type == EVENT_CANCELLATION_REFUSED || event->type == EVENT_REFUND_FAILED;
   REQUIRE(known && "an event type the order does not know");
 }
 
 uint64_t model_fulfilment__hash(const struct order *order, uint64_t hash) {
-  uint64_t flags = (uint64_t)order->shipped | (uint64_t)order->cancelling << 1 | (uint64_t)order->cancelled << 2;
+  uint64_t flags =
+      (uint64_t)order->shipped | (uint64_t)order->cancelling << 1 | (uint64_t)order->cancelled << 2 | (uint64_t)order->refund_failed << 3;
   for (int s = 0; s < MODEL_STEP_COUNT; s++) flags |= (uint64_t)order->step[s] << (8 + 2 * s);
   return flags == 0 ? hash : sim_mix(sim_mix(hash, flags), (uint64_t)order->refund_minor);
 }
@@ -121,7 +124,10 @@ static void cancel_paid(struct sim_node *node, struct order *order, struct order
 
 static void cancel(struct sim_node *node, struct order *order, const struct sim_message *message) {
   struct order_batch batch;
-  if (!order->placed) return; /* the customer asks again */
+  if (!order->placed) {
+    model_order__not_known(node, message);
+    return;
+  }
   model_order__batch_begin(&batch);
   if (!order->cancelled && !order->shipped && !order->cancelling && order->step[STEP_STOP] == STEP_NONE) {
     if (payment_under_way(node, order)) {
@@ -167,12 +173,13 @@ static void picklist_too_late(struct sim_node *node, struct order *order, const 
 
 /* ---- results ---- */
 
-/* The result of a step: record it once, and end the outbox's row each time. */
+/* The result of a step: record it once, and end the outbox's row each time. A refund that had failed may be made after all. */
 static void step_done(struct sim_node *node, struct order *order, enum model_step step, enum model_event event, int64_t result) {
   struct order_batch batch;
   model_order__batch_begin(&batch);
   batch.done = step;
-  if (order->step[step] != STEP_DONE && order->placed) model_order__batch_add(&batch, event)->payment = result;
+  bool after_all = event == EVENT_REFUND_COMPLETED && order->refund_failed;
+  if ((order->step[step] != STEP_DONE || after_all) && order->placed) model_order__batch_add(&batch, event)->payment = result;
   model_order__persist(node, order, &batch);
 }
 
@@ -202,14 +209,49 @@ static void shipped(struct sim_node *node, struct order *order, const struct sim
   acknowledge_shipped(node, order, message);
 }
 
+/* ---- overdue ---- */
+
+static bool has_ended(const struct order *order) {
+  if (order->cancelled) return order->step[STEP_REFUND] != STEP_REQUESTED && !order->refund_failed;
+  return order->state == STATE_FAILED || (order->state == STATE_COMPLETED && order->shipped);
+}
+
+void model_fulfilment__watch(struct sim_node *node, struct order *order) {
+  int64_t after_ns = model_shop_of(node)->config->overdue_after_ns;
+  if (after_ns == 0 || !model_fulfilment__in_force(node) || !order->placed) return;
+  if (has_ended(order)) {
+    sim_timer_cancel(node, &order->overdue);
+    return;
+  }
+  if (order->overdue.number != 0 || MODEL_CHOSEN(model_design_of(node), ORDER_OVERDUE, FORGOTTEN)) return;
+  int64_t due_ns = order->reminder_ns - SIM_DAY + after_ns;
+  struct sim_message timer = {.kind = KIND_OVERDUE, .attempt = 1, .subject = order->id, .id = sim_id_join("order:", order->id, ":overdue")};
+  order->overdue = sim_timer_set(node, due_ns > model_now(node) ? due_ns - model_now(node) : 0, &timer);
+}
+
+static void overdue(struct sim_node *node, struct order *order, const struct sim_message *timer) {
+  order->overdue = (struct sim_timer){0};
+  if (has_ended(order)) return;
+  sim_sql_begin(node);
+  if (sim_sql_run(node, INSERT_ORDER_CASE, "siissi", timer->id.text, order->id, order->amount_minor, model_state_name(order->state),
+                  "overdue", model_now(node)) == 1)
+    model_commit(node, "case: overdue");
+  else sim_sql_rollback(node);
+}
+
 void model_fulfilment__handle(struct sim_node *node, struct order *order, const struct sim_message *message) {
   enum model_step step = (enum model_step)message->value[VALUE_STEP];
   switch ((int)message->kind) {
+    case KIND_OVERDUE: overdue(node, order, message); return;
     case KIND_CANCEL_ORDER: cancel(node, order, message); return;
     case KIND_EMAIL_RESULT: step_done(node, order, step, step_event[step].done, message->value[VALUE_STATUS]); return;
     case KIND_EMAIL_REJECTED: mail_rejected(node, order, step); return;
     case KIND_PICKLIST_ACCEPTED: step_done(node, order, STEP_PICKLIST, EVENT_PICKLIST_ACCEPTED, 0); return;
     case KIND_REFUND_RESULT:
+      if (order->step[STEP_REFUND] == STEP_NONE) { /* asked for by a newer copy of this journal */
+        model_reconciliation__wake(node);
+        return;
+      }
       step_done(node, order, STEP_REFUND, message->value[VALUE_STATUS] == STATE_COMPLETED ? EVENT_REFUND_COMPLETED : EVENT_REFUND_FAILED,
                 message->value[VALUE_PAYMENT]);
       return;

@@ -13,6 +13,8 @@ enum {
   MODEL_EFFECTS_MAX = 256,                                  /* mails or refunds that one provider saw in one run */
   MODEL_NOTICES_MAX = 512,                                  /* notices one gateway sends in one run: two a request */
   MODEL_PARCELS_MAX = 64,                                   /* parcels of one run: one an order */
+  MODEL_BESIDE_SUBJECT = 1,                                 /* webhook.race=own_path: the mailbox beside order n is -n - 1 */
+  MODEL_RECONCILE_SUBJECT = -1,                             /* the mailbox of reconciliation */
   MODEL_OUTBOX_SUBJECT = 0,                                 /* the dispatcher's mailbox: orders are numbered from 1 */
   MODEL_REQUESTS_MAX = 1024,                                /* requests the gateway saw in one run */
 };

@@ -39,6 +39,7 @@ static const struct effect_class mail = {.statement = 0,
                                          .intent = "mail intent",
                                          .attempt = "next mail attempt",
                                          .taken_over = "mail taken over",
+                                         .found = "mail found",
                                          .result = {[STATE_COMPLETED] = "mail result: sent",
                                                     [STATE_FAILED] = "mail result: given up",
                                                     [STATE_UNKNOWN] = "mail result: unknown",
@@ -51,6 +52,10 @@ static const struct effect_class mail = {.statement = 0,
                                          .report = report};
 
 void model_mail_handle(struct sim_node *node, const struct sim_message *message) {
+  if (message->kind == KIND_OPERATOR_SAYS) {
+    model_effect_operator(node, &mail, message);
+    return;
+  }
   REQUIRE(message->kind == KIND_SEND_EMAIL);
   if (model_shop_of(node)->address_broken[model_purchase_of(message->subject)]) {
     struct sim_message rejected = {

@@ -41,6 +41,10 @@ static bool mark_seen(struct sim_node *node, const struct sim_message *notice) {
 }
 
 void model_notice_operator(struct sim_node *node, const struct sim_message *says) {
+  if (says->value[VALUE_CASE] != 0) {
+    model_refund_operator(node, says);
+    return;
+  }
   struct operation row;
   int64_t now_ns = model_now(node);
   bool charged = says->value[VALUE_STATUS] == GATEWAY_OK;
@@ -102,6 +106,12 @@ static bool apply(struct sim_node *node, const struct sim_message *notice) {
     return true;
   }
   if (!change(node, &id, notice, status == GATEWAY_OK)) return true;
+  if (MODEL_CHOSEN(design, WEBHOOK_RACE, OWN_PATH) && status == GATEWAY_OK) {
+    struct sim_message confirmed = *notice;
+    confirmed.kind = KIND_CONFIRMED_BESIDE;
+    confirmed.subject = -notice->subject - MODEL_BESIDE_SUBJECT;
+    sim_send(node, SERVICE_ORDERS, &confirmed, 0);
+  }
   if (model_payment__read(node, &id, &row)) model_payment__report(node, &row, 1);
   return true;
 }

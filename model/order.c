@@ -30,6 +30,7 @@ static struct order *in_memory(const struct sim_node *node, int64_t id) {
 static void evict(struct sim_node *node, struct order *order) {
   struct order_memory *memory = sim_node_memory(node);
   sim_timer_cancel(node, &order->ask_again);
+  sim_timer_cancel(node, &order->overdue);
   for (size_t i = 0; i < memory->count; i++) {
     if (memory->order[i] != order) continue;
     memory->order[i] = memory->order[--memory->count];
@@ -78,6 +79,7 @@ static void apply(struct sim_node *node, struct order *order, const struct order
       return;
     case EVENT_PAYMENT_COMPLETED:
       order->state = STATE_COMPLETED;
+      order->completed_ns = event->at_ns;
       order->payment = event->payment;
       return;
     case EVENT_PAYMENT_FAILED:
@@ -190,6 +192,7 @@ bool model_order__persist(struct sim_node *node, struct order *order, struct ord
   int64_t seq_before = order->seq;
   apply_batch(node, order, batch);
   if (model_shop_of(node)->config->snapshot_every > 0) model_snapshot__write(node, order, seq_before);
+  model_fulfilment__watch(node, order);
   if (batch->letter_count == 0) return true;
   if (together) model_outbox__wake(node);
   if (MODEL_CHOSEN(design, OUTBOX_WRITE, STATE_THEN_MESSAGE)) outbox_in_its_own_transaction(node, order, batch);
@@ -246,6 +249,7 @@ static struct order *activate(struct sim_node *node, int64_t id) {
   struct model_shop *shop = model_shop_of(node);
   struct order *order = sim_arena_take(sim_world_arena(shop->world), sizeof *order);
   order->id = id;
+  order->activated_ns = model_now(node);
   claim(node, order);
   struct order_memory *memory = sim_node_memory(node);
   ENSURE(memory->count < MODEL_ORDERS_MAX);
@@ -272,6 +276,7 @@ static struct order *activate(struct sim_node *node, int64_t id) {
   model_fact_recovery_completed(node, id);
   resume(node, order);
   model_fulfilment__resume(node, order);
+  model_fulfilment__watch(node, order);
   return order;
 }
 
@@ -291,8 +296,14 @@ static int64_t amount_to_send(struct sim_node *node, const struct order *order, 
   return amount_minor;
 }
 
+static void charge_inline(struct sim_node *node, struct order *order);
+
 static void send_charge(struct sim_node *node, struct order *order, enum model_kind kind) {
   order->tries++;
+  if (MODEL_CHOSEN(model_design_of(node), ORDER_EXECUTOR, INLINE)) {
+    charge_inline(node, order);
+    return;
+  }
   struct sim_message message = {.kind = (uint16_t)kind, .attempt = order->tries, .subject = order->id, .id = order->operation};
   message.value[VALUE_PURCHASE] = order->purchase;
   message.value[VALUE_AMOUNT] = amount_to_send(node, order, kind);
@@ -313,7 +324,21 @@ static void request(struct sim_node *node, struct order *order, int64_t number, 
   model_fulfilment__payment_requested(node, order, &batch);
   if (!model_order__persist(node, order, &batch)) return;
   order->tries = 0;
+  model_reconciliation__wake(node);
   if (!MODEL_CHOSEN(design, REPLAY_EFFECTS, IN_HANDLER)) send_charge(node, order, KIND_CHARGE_PAYMENT);
+}
+
+bool model_order__found(struct sim_node *node, struct order *order, const struct sim_message *line) {
+  struct order_batch batch;
+  model_order__batch_begin(&batch);
+  struct order_event *event = model_order__batch_add(&batch, EVENT_PAYMENT_REQUESTED);
+  event->number = 1;
+  event->card = line->value[VALUE_CARD];
+  event->operation = line->id;
+  if (!model_order__persist(node, order, &batch)) return false;
+  order->tries = 0;
+  arm_ask_again(node, order);
+  return true;
 }
 
 static void resume(struct sim_node *node, struct order *order) {
@@ -341,6 +366,12 @@ void model_order__tell_customer(struct sim_node *node, const struct order *order
   message.value[VALUE_CARD] = order->card;
   message.value[VALUE_STATUS] = status;
   message.value[VALUE_PAYMENT] = order->payment;
+  sim_send(node, SERVICE_CUSTOMERS, &message, 0);
+}
+
+void model_order__not_known(struct sim_node *node, const struct sim_message *command) {
+  struct sim_message message = *command;
+  message.kind = KIND_ORDER_NOT_KNOWN;
   sim_send(node, SERVICE_CUSTOMERS, &message, 0);
 }
 
@@ -388,7 +419,10 @@ static bool charges_without_guard(struct sim_node *node, struct order *order, in
 
 static void process_payment(struct sim_node *node, struct order *order, const struct sim_message *message) {
   int64_t card = message->value[VALUE_CARD];
-  if (!order->placed) return; /* the customer resubmits */
+  if (!order->placed) { /* lost with the newer copy of the database */
+    model_order__not_known(node, message);
+    return;
+  }
   if (order->cancelled && !MODEL_CHOSEN(model_design_of(node), CANCEL_GUARD, NONE)) {
     model_order__tell_customer(node, order, KIND_ORDER_CANCELLED, 0, message->attempt);
     return;
@@ -443,7 +477,10 @@ static void payment_result(struct sim_node *node, struct order *order, const str
   const struct model_design *design = model_design_of(node);
   enum model_event event = event_for(order, message);
   bool first_time_only = MODEL_CHOSEN(design, COMPLETION_ACK, FIRST_TIME_ONLY);
+  bool unexplained =
+      message->kind == KIND_PAYMENT_SUCCEEDED && (order->state != STATE_COMPLETED || order->payment != message->value[VALUE_PAYMENT]);
   if (event == EVENT_NONE) {
+    if (unexplained) model_reconciliation__wake(node);
     if (!first_time_only) acknowledge(node, order, message);
     return;
   }
@@ -464,6 +501,60 @@ static void payment_result(struct sim_node *node, struct order *order, const str
   if (event != EVENT_PAYMENT_UNKNOWN) sim_timer_cancel(node, &order->ask_again);
   if (!early) acknowledge(node, order, message);
   tell_result(node, order, event, message);
+}
+
+/* order.executor=inline: the order itself calls the gateway, and waits for as long as it takes; all its other messages wait
+   with it. */
+static void charge_inline(struct sim_node *node, struct order *order) {
+  static const int64_t as_long_as_it_takes_ns = 40 * SIM_DAY;
+  struct sim_message answer;
+  struct sim_message request = {.kind = KIND_CHARGE, .attempt = order->tries, .subject = order->id, .id = order->operation};
+  request.value[VALUE_PURCHASE] = order->purchase;
+  request.value[VALUE_AMOUNT] = order->amount_minor;
+  request.value[VALUE_CARD] = order->card;
+  memcpy(&request.value[VALUE_OPERATION], &order->operation.hash, sizeof order->operation.hash);
+  bool answered = sim_call(node, SERVICE_GATEWAY, &request, as_long_as_it_takes_ns, &answer) == SIM_CALL_ANSWERED;
+  enum model_gateway_status status = answered ? (enum model_gateway_status)answer.value[VALUE_STATUS] : GATEWAY_ERROR;
+  enum model_kind kind = status == GATEWAY_OK         ? KIND_PAYMENT_SUCCEEDED
+                         : status == GATEWAY_DECLINED ? KIND_PAYMENT_FAILED
+                                                      : KIND_PAYMENT_UNKNOWN;
+  struct sim_message result = {.kind = (uint16_t)kind, .attempt = 1, .subject = order->id, .id = order->operation};
+  result.value[VALUE_STATUS] = REFUSAL_DECLINED;
+  result.value[VALUE_PAYMENT] = answered ? answer.value[VALUE_PAYMENT] : 0;
+  if (kind == KIND_PAYMENT_UNKNOWN) arm_ask_again(node, order);
+  payment_result(node, order, &result);
+}
+
+/* webhook.race=own_path: what a notice says is written down beside the order, not by it: its journal is looked at, and if
+   nobody has completed the payment, this does. */
+static void confirm_beside(struct sim_node *node, const struct sim_message *confirmed) {
+  struct order_event event[MODEL_EVENTS_MAX];
+  int64_t id = -confirmed->subject - MODEL_BESIDE_SUBJECT;
+  size_t count = read_events(node, id, 0, event);
+  struct order order = {.id = id, .placed = true};
+  for (size_t i = 0; i < count; i++) {
+    if (event[i].type == EVENT_PAYMENT_COMPLETED) return;
+    apply(node, &order, &event[i], true);
+  }
+  if (count == 0) return;
+  sim_sql_looked(node, "journal looked at");
+  struct order_batch batch;
+  model_order__batch_begin(&batch);
+  struct order_event *row = model_order__batch_add(&batch, EVENT_PAYMENT_COMPLETED);
+  row->operation = order.operation;
+  row->number = order.number;
+  row->card = order.card;
+  row->payment = confirmed->value[VALUE_PAYMENT];
+  model_order__batch_send(&batch, STEP_CONFIRMATION, order.amount_minor, row->payment);
+  model_order__batch_send(&batch, STEP_PICKLIST, order.amount_minor, row->payment);
+  sim_sql_begin(node);
+  if (!write_events(node, &order, &batch)) {
+    sim_sql_rollback(node);
+    return;
+  }
+  write_outbox(node, &order, &batch);
+  model_commit(node, "confirmed by notice");
+  model_outbox__wake(node);
 }
 
 static void ask_again(struct sim_node *node, struct order *order, const struct sim_message *message) {
@@ -500,6 +591,8 @@ static struct order *activation_for(struct sim_node *node, int64_t id, bool time
   return order;
 }
 
+static bool is_timer(enum model_kind kind) { return kind == KIND_ASK_AGAIN || kind == KIND_STATEMENT_ENDED || kind == KIND_OVERDUE; }
+
 void model_order_handle(struct sim_node *node, const struct sim_message *message) {
   if (message->kind == KIND_PRICE_CHANGED) {
     price_changed(node, message);
@@ -509,7 +602,23 @@ void model_order_handle(struct sim_node *node, const struct sim_message *message
     model_outbox__dispatch(node);
     return;
   }
-  struct order *order = activation_for(node, message->subject, message->kind == KIND_ASK_AGAIN);
+  if (message->kind == KIND_RECONCILE_SOON) {
+    model_reconciliation__wake(node);
+    return;
+  }
+  if (message->kind == KIND_RECONCILE) {
+    model_reconciliation__run(node);
+    return;
+  }
+  if (message->kind == KIND_CONFIRMED_BESIDE) {
+    confirm_beside(node, message);
+    return;
+  }
+  if (message->kind == KIND_STATED_NOTED) {
+    model_reconciliation__noted(node, message);
+    return;
+  }
+  struct order *order = activation_for(node, message->subject, is_timer((enum model_kind)message->kind));
   if (order == NULL) return;
   switch ((int)message->kind) {
     case KIND_PLACE_ORDER: place(node, order, message); return;
@@ -518,6 +627,9 @@ void model_order_handle(struct sim_node *node, const struct sim_message *message
     case KIND_PAYMENT_FAILED:
     case KIND_PAYMENT_UNKNOWN:
     case KIND_PAYMENT_PARKED: payment_result(node, order, message); return;
+    case KIND_CHARGE_STATED: model_reconciliation__charge(node, order, message); return;
+    case KIND_REFUND_STATED: model_reconciliation__refund(node, order, message); return;
+    case KIND_STATEMENT_ENDED: model_reconciliation__ended(node, order, message); return;
     case KIND_ASK_AGAIN: ask_again(node, order, message); return;
     default: model_fulfilment__handle(node, order, message); return;
   }
@@ -539,4 +651,5 @@ void model_order_start(struct sim_node *node) {
     if (in_memory(node, id[i]) == NULL) activate(node, id[i]);
   }
   if (model_fulfilment__in_force(node)) model_outbox__wake(node);
+  if (sim_node_life(node) > 1) model_reconciliation__wake(node);
 }

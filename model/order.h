@@ -24,6 +24,7 @@ enum order_statement {
   CLAIM_ROW_UNGUARDED,
   WRITE_SNAPSHOT,
   READ_SNAPSHOT,
+  INSERT_ORDER_CASE,
 };
 
 struct order_event {
@@ -45,15 +46,16 @@ struct order {
   int64_t number; /* of the operation: 1, then its successors */
   int64_t purchase, amount_minor, card, payment;
   uint8_t step[MODEL_STEP_COUNT]; /* enum step_state */
-  bool shipped, cancelling, cancelled;
+  bool shipped, cancelling, cancelled, refund_failed;
   int64_t refund_minor; /* what the refund gives back */
   int64_t reminder_ns;  /* when the order becomes overdue: a fact of its events, see replay.purity */
   /* Not from events. */
   int64_t epoch;
   int64_t checked_ns; /* when this activation last knew itself to be the live one */
   uint32_t tries;
-  struct sim_timer ask_again;
-  int64_t snapshot_pending; /* snapshot.use=aliased: the number under which the state will be saved */
+  struct sim_timer ask_again, overdue;
+  int64_t activated_ns, charge_stated_ns, completed_ns; /* for reconciliation */
+  int64_t snapshot_pending;                             /* snapshot.use=aliased: the number under which the state will be saved */
 };
 
 struct order_memory {
@@ -61,6 +63,9 @@ struct order_memory {
   size_t count;
   struct sim_timer dispatch; /* of the outbox */
   int64_t dispatch_ns;
+  struct sim_timer reconcile;
+  uint64_t noted[MODEL_OPERATIONS_MAX]; /* what nobody could explain, and is a case by now */
+  size_t noted_count;
 };
 
 /* What one transaction of an order makes durable: events, rows put into the outbox, rows that are done with. */
@@ -83,7 +88,23 @@ struct order_event *model_order__batch_add(struct order_batch *batch, enum model
 void model_order__batch_send(struct order_batch *batch, enum model_step step, int64_t amount_minor, int64_t payment);
 /* Commit a batch and apply its events. Returns false when this activation is stale: it has been evicted. */
 bool model_order__persist(struct sim_node *node, struct order *order, struct order_batch *batch);
+/* Say that no such order was ever placed here. */
+void model_order__not_known(struct sim_node *node, const struct sim_message *command);
 void model_order__tell_customer(struct sim_node *node, const struct order *order, enum model_kind kind, int64_t status, uint32_t attempt);
+
+/* A charge was found of which the journal holds no request: write the request down. Returns false when this activation is
+   stale. */
+bool model_order__found(struct sim_node *node, struct order *order, const struct sim_message *line);
+
+/* reconciliation.c */
+/* Read the statement at the next full interval. */
+void model_reconciliation__wake(struct sim_node *node);
+void model_reconciliation__run(struct sim_node *node);
+/* At the order: a line about it; and the end of the statement. */
+void model_reconciliation__charge(struct sim_node *node, struct order *order, const struct sim_message *line);
+void model_reconciliation__refund(struct sim_node *node, struct order *order, const struct sim_message *line);
+void model_reconciliation__ended(struct sim_node *node, struct order *order, const struct sim_message *ended);
+void model_reconciliation__noted(struct sim_node *node, const struct sim_message *message);
 
 /* fulfilment.c: what an order does besides paying. */
 /* The order of the first note: mails, picklist, cancelling and refunding are part of it. */
@@ -97,6 +118,8 @@ void model_fulfilment__payment_ended(struct sim_node *node, struct order *order,
 void model_fulfilment__payment_requested(struct sim_node *node, struct order *order, struct order_batch *batch);
 /* After recovery: what resume.* and step.state start anew. */
 void model_fulfilment__resume(struct sim_node *node, struct order *order);
+/* The order becomes a case for a human when it has not ended in time: set, or cancel, the timer for that. */
+void model_fulfilment__watch(struct sim_node *node, struct order *order);
 /* A message that is not about the payment. */
 void model_fulfilment__handle(struct sim_node *node, struct order *order, const struct sim_message *message);
 

@@ -89,7 +89,7 @@ static bool key_lives(const struct sim_node *node, const struct operation *opera
 
 /* Had so much time passed since the last request left, when the gateway was asked, that its "not found" is a fact? The
    time of asking counts, not the time at which the answer is looked at: in between this process may have been frozen. */
-static bool absence_is_definite(const struct sim_node *node, const struct operation *operation) {
+bool model_payment__absence_is_definite(const struct sim_node *node, const struct operation *operation) {
   const struct model_config *config = model_shop_of(node)->config;
   int64_t final_after_ns =
       config->lease_ns + config->request_lifetime_ns + gateway_of(node)->look_up_lag_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
@@ -318,7 +318,8 @@ static void arm_double_check(struct sim_node *node, const struct sim_id *id, int
 
 static void finish(struct sim_node *node, struct operation *operation, enum outcome outcome) {
   /* While an earlier try may still land, a later one's refusal is no end. */
-  if (refunds_doubles(node) && operation->attempts > 1 && outcome == OUTCOME_DECLINED && !absence_is_definite(node, operation)) {
+  if (refunds_doubles(node) && operation->attempts > 1 && outcome == OUTCOME_DECLINED &&
+      !model_payment__absence_is_definite(node, operation)) {
     outcome = OUTCOME_UNKNOWN;
     operation->error = "declined";
   }
@@ -369,7 +370,7 @@ static void repeat(struct sim_node *node, struct operation *operation) {
 static void absent(struct sim_node *node, struct operation *operation) {
   const struct model_design *design = model_design_of(node);
   const struct model_config *config = model_shop_of(node)->config;
-  bool definite = absence_is_definite(node, operation);
+  bool definite = model_payment__absence_is_definite(node, operation);
   bool keys = gateway_of(node)->takes_keys;
   if (MODEL_CHOSEN(design, PAYMENT_ON_NOT_FOUND, FAIL)) {
     finish(node, operation, OUTCOME_NOT_EXECUTED);
@@ -458,6 +459,11 @@ static void resolve(struct sim_node *node, struct operation *operation) {
   else if (key_lives(node, operation)) repeat(node, operation);
   else if (notice_may_come(node, operation)) finish(node, operation, OUTCOME_UNKNOWN);
   else park(node, operation);
+}
+
+void model_payment__charge_beside(struct sim_node *node, struct operation *operation) {
+  if (operation->status != STATE_PENDING && operation->status != STATE_UNKNOWN) return;
+  finish(node, operation, call_charge(node, operation));
 }
 
 /* ---- commands ---- */
@@ -629,6 +635,8 @@ void model_payment_handle(struct sim_node *node, const struct sim_message *messa
     case KIND_CHECK_DOUBLE: check_double(node, message); return;
     case KIND_REFUND_PAYMENT: model_refund_handle(node, message); return;
     case KIND_PAYMENT_NOTICE: model_notice_handle(node, message); return;
+    case KIND_CHARGE_STATED: model_reconciliation_charge_stated(node, message); return;
+    case KIND_REFUND_STATED: model_reconciliation_refund_stated(node, message); return;
     case KIND_OPERATOR_SAYS: model_notice_operator(node, message); return;
     default: UNREACHABLE("a message the payment service does not know");
   }
@@ -644,6 +652,7 @@ void model_payment_start(struct sim_node *node) {
     arm_redelivery(node, &id, sqlite3_column_int64(row, 1), 1);
   }
   sim_sql_done(row);
+  model_reconciliation_ask(node);
   if (!refunds_doubles(node)) return;
   row = sim_sql_query(node, READ_UNCHECKED, "");
   for (bool more = row != NULL; more; more = sim_sql_next(row)) {

@@ -24,6 +24,9 @@ enum payment_statement {
   CLOSE_CASE,
   MARK_SEEN,
   ANOTHER_PAYMENT,
+  STATEMENT_COMPLETES,
+  STATEMENT_INSERTS,
+  STATEMENT_FAILS,
   REFUND_STATEMENTS, /* the first of EFFECT_STATEMENTS */
 };
 
@@ -49,6 +52,10 @@ struct operation {
 bool model_payment__read(struct sim_node *node, const struct sim_id *id, struct operation *out);
 /* Record the operation's status, or take over what the row says if it is final already. */
 void model_payment__record(struct sim_node *node, struct operation *operation);
+/* Is a "not found" as of `asked_ns` a fact? */
+bool model_payment__absence_is_definite(const struct sim_node *node, const struct operation *operation);
+/* reconciliation=races_with_retry: charge, whoever else works on the operation. */
+void model_payment__charge_beside(struct sim_node *node, struct operation *operation);
 /* Send the operation's status to the order. */
 void model_payment__report(struct sim_node *node, const struct operation *operation, uint32_t tries);
 

@@ -50,6 +50,7 @@ static const struct effect_class refund = {.statement = REFUND_STATEMENTS,
                                            .intent = "refund intent",
                                            .attempt = "next refund attempt",
                                            .taken_over = "refund taken over",
+                                           .found = "refund found",
                                            .result = {[STATE_COMPLETED] = "refund result: made",
                                                       [STATE_FAILED] = "refund result: failed",
                                                       [STATE_UNKNOWN] = "refund result: unknown",
@@ -63,3 +64,7 @@ static const struct effect_class refund = {.statement = REFUND_STATEMENTS,
                                            .report = report};
 
 void model_refund_handle(struct sim_node *node, const struct sim_message *message) { model_effect_command(node, &refund, message); }
+
+void model_refund_found(struct sim_node *node, const struct sim_message *stated) { model_effect_found(node, &refund, stated); }
+
+void model_refund_operator(struct sim_node *node, const struct sim_message *says) { model_effect_operator(node, &refund, says); }

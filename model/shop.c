@@ -12,6 +12,10 @@
 #define BOOTS_TABLE "CREATE TABLE boots(instance INTEGER PRIMARY KEY, life INTEGER NOT NULL);"
 #define WRITE_BOOT "INSERT OR REPLACE INTO boots VALUES(?, ?)"
 
+#define CASES_TABLE                                                                                                                            \
+  "CREATE TABLE open_cases(operation_id TEXT PRIMARY KEY, order_or_registration_id INTEGER, amount_minor INTEGER, last_confirmed_result TEXT," \
+  " reason TEXT, opened_at INTEGER);"
+
 static const char orders_schema[] =
     "CREATE TABLE events(order_id INTEGER NOT NULL, seq INTEGER NOT NULL, type INTEGER NOT NULL, operation_id TEXT, operation_number INTEGER,"
     " purchase INTEGER, amount_minor INTEGER, card INTEGER, payment_id INTEGER, at INTEGER, PRIMARY KEY(order_id, seq));"
@@ -19,8 +23,8 @@ static const char orders_schema[] =
     "CREATE TABLE prices(item INTEGER PRIMARY KEY, amount_minor INTEGER NOT NULL);"
     "CREATE TABLE snapshots(order_id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, state TEXT NOT NULL);"
     "CREATE TABLE outbox(message_id TEXT PRIMARY KEY, message_type INTEGER NOT NULL, aggregate_id INTEGER NOT NULL, payload_amount INTEGER,"
-    " payload_payment INTEGER, status INTEGER NOT NULL, attempts INTEGER NOT NULL, next_at INTEGER NOT NULL, life INTEGER NOT NULL);";
-static const char *const orders_table[] = {"events", "outbox"};
+    " payload_payment INTEGER, status INTEGER NOT NULL, attempts INTEGER NOT NULL, next_at INTEGER NOT NULL, life INTEGER NOT NULL);" CASES_TABLE;
+static const char *const orders_table[] = {"events", "outbox", "open_cases"};
 static const char *const orders_statement[] = {
     "SELECT seq, type, operation_id, operation_number, purchase, amount_minor, card, payment_id, at FROM events WHERE order_id=? AND seq>? ORDER BY seq",
     "SELECT DISTINCT order_id FROM events ORDER BY order_id",
@@ -40,11 +44,8 @@ static const char *const orders_statement[] = {
     "UPDATE outbox SET status=?1, attempts=?2, next_at=?3 WHERE message_id=?4 AND ?5>=0",
     "INSERT OR REPLACE INTO snapshots VALUES(?, ?, ?)",
     "SELECT seq, state FROM snapshots WHERE order_id=?",
+    "INSERT OR IGNORE INTO open_cases VALUES(?,?,?,?,?,?)",
 };
-
-#define CASES_TABLE                                                                                                                            \
-  "CREATE TABLE open_cases(operation_id TEXT PRIMARY KEY, order_or_registration_id INTEGER, amount_minor INTEGER, last_confirmed_result TEXT," \
-  " reason TEXT, opened_at INTEGER);"
 
 static const char payments_schema[] = BOOTS_TABLE
     "CREATE TABLE payment_operations(operation_id TEXT PRIMARY KEY, order_or_registration_id INTEGER NOT NULL, purchase INTEGER, card INTEGER,"
@@ -81,6 +82,11 @@ static const char *const payments_statement[] = {
     "INSERT INTO seen_notices VALUES(?) ON CONFLICT DO NOTHING",
     "INSERT OR IGNORE INTO payment_operations SELECT ?1, order_or_registration_id, purchase, card, amount_minor, 2, ?2, NULL, 1, 0, last_attempt_at, '', 'charged', created_at,"
     " updated_at, 1, owner FROM payment_operations WHERE operation_id=?3",
+    "UPDATE payment_operations SET status=2, provider_payment_id=?1, last_error='', last_confirmed_result='charged', updated_at=?2, acknowledged=0"
+    " WHERE operation_id=?3 AND status IN (1, 3, 4, 5)",
+    "INSERT OR IGNORE INTO payment_operations VALUES(?1, ?2, ?3, ?4, ?5, 2, ?6, NULL, 1, 0, ?7, '', 'charged', ?7, ?7, 0, 0)",
+    "UPDATE payment_operations SET status=3, provider_payment_id=0, last_error='failed', last_confirmed_result='not executed', updated_at=?1, acknowledged=0"
+    " WHERE operation_id=?2 AND status IN (1, 4, 5) AND attempt_count=?3",
     EFFECT_STATEMENTS("refund_operations", "operation_id", "payment_id", "purpose", "provider_refund_id", "open_cases"),
 };
 

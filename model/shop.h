@@ -61,10 +61,14 @@ enum model_value {
   VALUE_PAYMENT,   /* the provider's payment id */
   VALUE_OPERATION, /* towards the gateway: hash of the operation id, whatever key was sent */
   /* Mails, picklists, refunds. */
-  VALUE_STEP = VALUE_PURCHASE,   /* enum model_step */
-  VALUE_REPEATED = VALUE_CARD,   /* 1: this may have been sent before */
-  VALUE_EVENT = VALUE_OPERATION, /* notices: the event's number */
-  VALUE_NUMBER = VALUE_CARD,     /* towards the carrier: the picklist's number */
+  VALUE_STEP = VALUE_PURCHASE,      /* enum model_step */
+  VALUE_REPEATED = VALUE_CARD,      /* 1: this may have been sent before */
+  VALUE_EVENT = VALUE_OPERATION,    /* notices: the event's number */
+  VALUE_NUMBER = VALUE_CARD,        /* towards the carrier: the picklist's number; of a statement: the line's, from 1 */
+  VALUE_LIST = VALUE_PURCHASE,      /* of a statement: charges or refunds */
+  VALUE_CASE = VALUE_OPERATION,     /* towards and from the operator: 0 a charge, else 1 + enum model_step */
+  VALUE_REFUNDED = VALUE_OPERATION, /* of a statement's line: how much of the charge was given back */
+  VALUE_AS_OF = VALUE_OPERATION,    /* of a statement: when it was asked for */
 };
 
 enum model_state {
@@ -88,7 +92,7 @@ enum model_event {
 enum model_refusal { REFUSAL_NONE, REFUSAL_DECLINED, REFUSAL_FAILED };
 
 /* Tables and columns that invariants read; the order is that of the schema. */
-enum { TABLE_EVENTS = 0, TABLE_OUTBOX = 1 };
+enum { TABLE_EVENTS = 0, TABLE_OUTBOX = 1, TABLE_ORDER_CASES = 2 };
 enum { TABLE_OPERATIONS = 0, TABLE_OPEN_CASES = 1, TABLE_REFUNDS = 2 };
 enum { TABLE_DELIVERIES = 0, TABLE_MAIL_CASES = 1 };
 enum { TABLE_PICKLISTS = 0 };
@@ -148,6 +152,8 @@ struct model_config {
   uint8_t order_instances;
   uint8_t mail_instances;
   int64_t snapshot_every;       /* events from one snapshot of an order to the next; 0: none are made */
+  int64_t overdue_after_ns;     /* from OrderPlaced, until an order that has not ended becomes a case; 0: never */
+  int64_t reconcile_every_ns;   /* from one reading of the gateway's statement to the next; 0: it is not read */
   int64_t restocking_fee_minor; /* kept back when goods were made ready and then cancelled */
 };
 
@@ -231,6 +237,15 @@ void model_notice_handle(struct sim_node *node, const struct sim_message *messag
 /* What the operator found in the gateway's ledger. */
 void model_notice_operator(struct sim_node *node, const struct sim_message *says);
 void model_refund_handle(struct sim_node *node, const struct sim_message *message);
+/* The payment service is up again: what it was doing may be known to no order any more. */
+void model_reconciliation_ask(struct sim_node *node);
+/* What the order service found in the gateway's statement. */
+void model_reconciliation_charge_stated(struct sim_node *node, const struct sim_message *stated);
+void model_reconciliation_refund_stated(struct sim_node *node, const struct sim_message *stated);
+/* A refund that the statement lists is made, whatever the row says. */
+/* The operator's word on a refund. */
+void model_refund_operator(struct sim_node *node, const struct sim_message *says);
+void model_refund_found(struct sim_node *node, const struct sim_message *stated);
 void model_mail_start(struct sim_node *node);
 void model_mail_handle(struct sim_node *node, const struct sim_message *message);
 void model_warehouse_start(struct sim_node *node);

@@ -27,7 +27,7 @@ static size_t fields(struct order *order, int64_t **out) {
 
 static int64_t flags_of(const struct order *order) {
   int64_t flags = (int64_t)order->placed | (int64_t)order->shipped << 1 | (int64_t)order->cancelling << 2 | (int64_t)order->cancelled << 3;
-  flags |= (int64_t)order->state << 4;
+  flags |= (int64_t)order->state << 4 | (int64_t)order->refund_failed << 24;
   for (int s = 0; s < MODEL_STEP_COUNT; s++) flags |= (int64_t)order->step[s] << (8 + 2 * s);
   return flags;
 }
@@ -37,6 +37,7 @@ static void take_flags(struct order *order, int64_t flags) {
   order->shipped = flags >> 1 & 1;
   order->cancelling = flags >> 2 & 1;
   order->cancelled = flags >> 3 & 1;
+  order->refund_failed = flags >> 24 & 1;
   order->state = (enum model_state)(flags >> 4 & 15);
   for (int s = 0; s < MODEL_STEP_COUNT; s++) order->step[s] = (uint8_t)(flags >> (8 + 2 * s) & 3);
 }

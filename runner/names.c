@@ -3,6 +3,7 @@
 #include "faults/catalogue.h"
 #include "model/design.h"
 #include "model/facts.h"
+#include "model/shop.h"
 
 static int chosen_axis;
 static int chosen_point;
@@ -17,6 +18,26 @@ const char *runner_profile_name(size_t index) { return model_gateway_profile_at(
 size_t runner_profile_count(void) { return model_gateway_profile_count(); }
 const char *runner_mail_profile_name(size_t index) { return model_mail_profile_at(index)->name; }
 size_t runner_mail_profile_count(void) { return model_mail_profile_count(); }
+static size_t our_services(size_t index, const char **name_out) {
+  size_t count = 0;
+  for (size_t s = 0; s < MODEL_SERVICE_COUNT; s++) {
+    if (model_services[s].outside) continue;
+    if (count++ == index) *name_out = model_services[s].name;
+  }
+  return count;
+}
+
+const char *runner_service_name(size_t index) {
+  const char *name = "";
+  our_services(index, &name);
+  return name;
+}
+
+size_t runner_service_count(void) {
+  const char *name;
+  return our_services(SIZE_MAX, &name);
+}
+
 void runner_choices_of(int axis) { chosen_axis = axis; }
 const char *runner_choice_name(size_t index) { return model_axes()[chosen_axis].choice[index].name; }
 size_t runner_choice_count(void) { return model_axes()[chosen_axis].choice_count; }

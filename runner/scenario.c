@@ -189,6 +189,41 @@ static void read_snapshot_every(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.snapshot_every = whole_number(reader, value, 0, MODEL_EVENTS_MAX);
 }
 
+static int service_named(const char *name) {
+  for (int s = 0; s < MODEL_SERVICE_COUNT; s++) {
+    if (!model_services[s].outside && strcmp(model_services[s].name, name) == 0) return s;
+  }
+  return -1;
+}
+
+/* The services whose databases may come back as older copies. */
+static void read_restorable(struct reader *reader, struct fy_node *value) {
+  uint32_t kept = ~UINT32_C(0);
+  void *iterator = NULL;
+  struct fy_node *item;
+  if (value == NULL || !fy_node_is_sequence(value)) {
+    fail_node(reader, value, "a list of services is expected here");
+    return;
+  }
+  while ((item = fy_node_sequence_iterate(value, &iterator)) != NULL) {
+    char text[40], hint[120];
+    if (!scalar(reader, item, text, sizeof text, "a service's name")) return;
+    int service = service_named(text);
+    runner_suggest_words(hint, sizeof hint, text, runner_service_name, runner_service_count());
+    if (service < 0) fail_node(reader, item, "unknown service \"%s\"%s", text, hint);
+    else kept &= ~(UINT32_C(1) << service);
+  }
+  SCENARIO->setup.not_restored = kept;
+}
+
+static void read_reconcile_every(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.reconcile_every_ns = duration(reader, value, SIM_MINUTE, 30 * SIM_DAY);
+}
+
+static void read_overdue_after(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.overdue_after_ns = duration(reader, value, SIM_HOUR, 30 * SIM_DAY);
+}
+
 static void read_request_lifetime(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.request_lifetime_ns = duration(reader, value, SIM_SECOND, 30 * SIM_DAY);
 }
@@ -293,6 +328,7 @@ static void read_stores_errors(struct reader *reader, struct fy_node *value) {
 }
 
 static void read_notifies(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.notifies = boolean(reader, value); }
+static void read_statements(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.statements = boolean(reader, value); }
 static void read_limits_refunds(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.gateway.limits_refunds = boolean(reader, value);
 }
@@ -459,6 +495,9 @@ static const struct key keys[] = {
     {"", "amount", read_amount},
     {"", "restocking_fee", read_restocking_fee},
     {"", "snapshot_every", read_snapshot_every},
+    {"", "reconcile_every", read_reconcile_every},
+    {"", "overdue_after", read_overdue_after},
+    {"", "restorable", read_restorable},
     {"", "instances", read_instances},
     {"", "workflow", read_workflow},
     {"", "gateway", read_gateway},
@@ -489,6 +528,7 @@ static const struct key keys[] = {
     {"gateway", "stores_errors", read_stores_errors},
     {"gateway", "limits_refunds", read_limits_refunds},
     {"gateway", "notifies", read_notifies},
+    {"gateway", "statements", read_statements},
     {"gateway", "other_parameters", read_other_parameters},
     {"limits", "redeliveries", read_redeliveries},
     {"limits", "polls", read_polls},
@@ -561,6 +601,7 @@ static void set_defaults(struct runner_scenario *scenario) {
                                            .gateway = *model_gateway_profile_find("ideal"),
                                            .mail = *model_mail_profile_find("ideal"),
                                            .restocking_fee_minor = -1,
+                                           .reconcile_every_ns = SIM_DAY,
                                            .mail_instances = 1,
                                            .request_lifetime_ns = 10 * SIM_MINUTE,
                                            .lease_ns = SIM_MINUTE,
@@ -820,6 +861,17 @@ static void print_plan(FILE *out, const struct sim_plan *plan) {
   }
 }
 
+static void print_restorable(FILE *out, uint32_t not_restored) {
+  const char *comma = "";
+  fprintf(out, "restorable: [");
+  for (int s = 0; s < MODEL_SERVICE_COUNT; s++) {
+    if (model_services[s].outside || (not_restored >> s & 1) != 0) continue;
+    fprintf(out, "%s%s", comma, model_services[s].name);
+    comma = ", ";
+  }
+  fprintf(out, "]\n");
+}
+
 void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
   FILE *out = file;
   const struct model_config *config = &scenario->config;
@@ -828,6 +880,9 @@ void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
   fprintf(out, "seeds: %" PRId64 "\norders: %" PRId64 "\namount: %" PRId64 " %s\n", scenario->seeds, config->purchases,
           config->amount_minor, config->currency);
   fprintf(out, "restocking_fee: %" PRId64 "\nsnapshot_every: %" PRId64 "\n", config->restocking_fee_minor, config->snapshot_every);
+  if (config->overdue_after_ns > 0) print_duration(out, "overdue_after", config->overdue_after_ns);
+  print_restorable(out, scenario->setup.not_restored);
+  print_duration(out, "reconcile_every", config->reconcile_every_ns);
   fprintf(out, "workflow: %s\n", config->workflow == MODEL_WORKFLOW_ORDER ? "order" : "payment");
   fprintf(out, "instances: {orders: %d, payments: %d, mails: %d}\n", config->order_instances, config->payment_instances,
           config->mail_instances);
@@ -837,6 +892,7 @@ void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
           config->gateway.looks_up ? "true" : "false");
   if (config->gateway.takes_keys) print_duration(out, "  key_retention", config->gateway.key_retention_ns);
   print_duration(out, "  look_up_lag", config->gateway.look_up_lag_ns);
+  fprintf(out, "  statements: %s\n", config->gateway.statements ? "true" : "false");
   fprintf(out, "  notifies: %s\n", config->gateway.notifies ? "true" : "false");
   fprintf(out, "  limits_refunds: %s\n", config->gateway.limits_refunds ? "true" : "false");
   fprintf(out, "  stores_errors: %s\n  other_parameters: %s\n", config->gateway.stores_errors ? "true" : "false",

@@ -198,6 +198,7 @@ struct sim_world {
   /* What the running fiber asks of the scheduler when it ends itself. */
   enum sim_crash_kind crash;
   struct sim_node *crash_node;
+  bool restored; /* a database came back as an older copy in this run */
   enum sim_fate crash_fate;
   uint64_t crash_die;
 };

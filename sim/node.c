@@ -153,11 +153,13 @@ static void plan_restart(struct sim_node *node) {
   struct sim_world *world = node->world;
   struct sim_subject subject = {.who = &node->name, .life = node->life, .step = "down"};
   uint8_t offered = (1U << RESTART_HOURS) | (1U << RESTART_DAYS);
-  if (world->database[node->service_index].storage != NULL && !other_instance_up(node)) offered |= 1U << RESTART_RESTORED;
+  bool restorable = !world->restored && (world->setup->not_restored >> node->service_index & 1) == 0;
+  if (restorable && world->database[node->service_index].storage != NULL && !other_instance_up(node)) offered |= 1U << RESTART_RESTORED;
   int answer = sim_world__ask(world, world->point.restart, &subject, offered);
   int64_t delay_ns = answer == RESTART_DAYS ? RESTART_DAYS_NS : answer == RESTART_HOURS ? RESTART_HOURS_NS : RESTART_SECONDS_NS;
   if (answer == RESTART_RESTORED) {
     sim_sql__restore(world, node->service_index);
+    world->restored = true; /* one a run: two within days are no longer anybody's design's business */
     world->counters.restores++;
     sim_tell(world, node->name.text, "has its database set back to an older copy");
   }

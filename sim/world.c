@@ -188,6 +188,7 @@ void sim_world_begin(struct sim_world *world, const struct sim_setup *setup, boo
   world->steps = 0;
   world->workload_done = world->stuck = world->settling = false;
   world->crash = SIM_CRASH_NONE;
+  world->restored = false;
   world->current = NULL;
   world->counters.runs++;
   sim_where.scenario = setup->scenario;

@@ -90,6 +90,7 @@ struct sim_setup {
   uint8_t instance_count[SIM_SERVICES_MAX]; /* 0 leaves the service out; an outsider has 1 */
   enum sim_durability durability;
   unsigned unreduced;          /* enum sim_unreduced; 0 outside tests */
+  uint32_t not_restored;       /* services whose databases are never set back to an older copy, a bit each */
   bool reopen_at_crash;        /* close, reopen and prepare again at each crash, as a cross-check of the kept connection */
   int64_t request_lifetime_ns; /* a call request on its way arrives within this or never */
   int64_t lease_ns;            /* the longest lease in force: a pause outlasts it */

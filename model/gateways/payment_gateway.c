@@ -303,6 +303,13 @@ static int64_t make_refund(struct model_shop *shop, const struct sim_message *re
   return (int64_t)gateway->refund_count;
 }
 
+int64_t model_gateway_refund_at_desk(struct model_shop *shop, const struct sim_message *about) {
+  struct sim_message request = *about;
+  request.value[VALUE_PAYMENT] = about->value[VALUE_STATUS];
+  memcpy(&request.value[VALUE_OPERATION], &about->id.hash, sizeof about->id.hash);
+  return make_refund(shop, &request);
+}
+
 static const struct model_provider_class refunds = {.request = KIND_MAKE_REFUND,
                                                     .answered = KIND_REFUND_MADE,
                                                     .slow = KIND_SLOW_REFUND,
@@ -328,6 +335,33 @@ static void handle_refunds(struct sim_node *node, const struct sim_message *mess
   model_provider_handle(node, &refunds, shop->gateway.refunds, &can, message);
 }
 
+/* One line of the statement: which list, and its number. */
+static void handle_statement(struct sim_node *node, const struct sim_message *request) {
+  struct model_shop *shop = model_shop_of(node);
+  size_t number = (size_t)request->value[VALUE_NUMBER];
+  struct sim_message line = {.kind = KIND_STATEMENT_LINE, .id = request->id};
+  line.value[VALUE_STATUS] = GATEWAY_NOT_FOUND;
+  if (request->value[VALUE_LIST] == 0 && number <= shop->gateway.charge_count) {
+    const struct model_charge *charge = &shop->gateway.ledger[number - 1];
+    line.subject = charge->order;
+    line.id = charge->reference;
+    line.value[VALUE_PURCHASE] = charge->purchase;
+    line.value[VALUE_AMOUNT] = charge->amount_minor;
+    line.value[VALUE_CARD] = charge->card;
+    line.value[VALUE_PAYMENT] = charge->id;
+    line.value[VALUE_REFUNDED] = charge->refunded_minor;
+    line.value[VALUE_STATUS] = GATEWAY_OK;
+  } else if (request->value[VALUE_LIST] == 1 && number <= shop->gateway.refund_count) {
+    const struct model_refund *refund = &shop->gateway.refund[number - 1];
+    line.subject = refund->order;
+    line.id = refund->reference;
+    line.value[VALUE_AMOUNT] = refund->amount_minor;
+    line.value[VALUE_PAYMENT] = (int64_t)number;
+    line.value[VALUE_STATUS] = GATEWAY_OK;
+  }
+  sim_answer(node, request->call, &line);
+}
+
 void model_gateway_handle(struct sim_node *node, const struct sim_message *message) {
   if (is_about_a_refund((enum model_kind)message->kind)) {
     handle_refunds(node, message);
@@ -344,6 +378,7 @@ void model_gateway_handle(struct sim_node *node, const struct sim_message *messa
   if (message->kind == KIND_CHARGE) handle_charge(node, message);
   else if (message->kind == KIND_SLOW_CHARGE) handle_slow(node, message);
   else if (message->kind == KIND_LOOK_UP) handle_look_up(node, message);
+  else if (message->kind == KIND_ASK_STATEMENT) handle_statement(node, message);
   else if (message->kind == KIND_REFUND_CHARGE) handle_refund(node, message);
   else UNREACHABLE("a message the gateway does not know");
 }

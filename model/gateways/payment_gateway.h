@@ -12,6 +12,7 @@
 #include "sim/world.h"
 
 struct model_provider;
+struct model_shop;
 
 enum model_other_parameters {
   MODEL_OTHER_REFUSED, /* the same key with another amount is an error, nothing is done */
@@ -38,6 +39,7 @@ struct model_gateway_profile {
   enum model_other_parameters other_parameters;
   bool stores_errors;  /* a 5xx is kept under the key and replayed, whatever became of the charge */
   bool limits_refunds; /* refuses to refund more of a charge than it was */
+  bool statements;     /* a caller may read its ledger, line by line (a settlement report) */
   bool notifies;       /* tells by notices (webhooks) that a charge has begun, and how it ended, until they are acknowledged */
 };
 
@@ -107,6 +109,9 @@ const struct model_gateway_profile *model_gateway_profile_find(const char *name)
 size_t model_gateway_profile_count(void);
 const struct model_gateway_profile *model_gateway_profile_at(size_t index);
 void model_gateway_handle(struct sim_node *node, const struct sim_message *message);
+/* A refund made by a person at the gateway's own desk, in the terms of a case; its number. The desk refunds what is left of
+   the charge at most. */
+int64_t model_gateway_refund_at_desk(struct model_shop *shop, const struct sim_message *about);
 const struct model_charge *model_gateway_charge(const struct model_gateway *gateway, int64_t payment_id);
 const char *model_gateway_status_words(enum model_gateway_status status);
 

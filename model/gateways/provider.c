@@ -5,7 +5,8 @@
 #include "model/shop.h"
 #include "sim/check.h"
 
-enum { SEND_SLOW = 1, SEND_ERROR_BEFORE, SEND_ERROR_AFTER, SEND_REFUSE };
+enum { SEND_SLOW = 1, SEND_ERROR_BEFORE, SEND_ERROR_AFTER, SEND_REFUSE, SEND_REFUSE_LATE };
+static const int64_t REFUSE_LATE_NS = 8 * SIM_HOUR;
 static const int64_t SLOW_NS = 45 * SIM_SECOND; /* past the caller's timeout, within MODEL_GATEWAY_PROCESSING_MAX_NS */
 
 static void answer(struct sim_node *node, const struct sim_message *request, uint16_t kind, enum model_gateway_status status,
@@ -51,6 +52,19 @@ static void carry_out(struct sim_node *node, const struct model_provider_class *
   request->decided_ns = sim_world_now(shop->world);
 }
 
+/* What was taken on is carried out now, or refused. */
+static void late(struct sim_node *node, const struct model_provider_class *class, struct model_provider_request *request,
+                 const struct sim_message *message) {
+  if (request->refuses) {
+    request->status = GATEWAY_DECLINED;
+    request->in_flight = false;
+    request->decided_ns = sim_world_now(sim_node_world(node));
+    return;
+  }
+  carry_out(node, class, request, message);
+  answer(node, message, class->answered, request->status, request->result);
+}
+
 static void handle_request(struct sim_node *node, const struct model_provider_class *class, struct model_provider *provider,
                            const struct model_capabilities *can, const struct sim_message *message) {
   struct model_shop *shop = model_shop_of(node);
@@ -68,12 +82,14 @@ static void handle_request(struct sim_node *node, const struct model_provider_cl
   } else if (fate == SEND_REFUSE) {
     request->status = GATEWAY_DECLINED;
     answer(node, message, class->answered, GATEWAY_DECLINED, 0);
-  } else if (fate == SEND_SLOW) {
+  } else if (fate == SEND_SLOW || fate == SEND_REFUSE_LATE) {
     struct sim_message timer = *message;
     timer.kind = class->slow;
     timer.value[VALUE_STATUS] = (int64_t)(request - provider->request);
     request->in_flight = true;
-    sim_timer_set(node, SLOW_NS, &timer);
+    request->refuses = fate == SEND_REFUSE_LATE;
+    sim_timer_set(node, request->refuses ? REFUSE_LATE_NS : SLOW_NS, &timer);
+    if (request->refuses) answer(node, message, class->answered, GATEWAY_IN_FLIGHT, 0);
   } else {
     carry_out(node, class, request, message);
     answer(node, message, class->answered, fate == SEND_ERROR_AFTER ? GATEWAY_ERROR : request->status, request->result);
@@ -105,9 +121,7 @@ void model_provider_handle(struct sim_node *node, const struct model_provider_cl
   if (message->kind == class->request) {
     handle_request(node, class, provider, can, message);
   } else if (message->kind == class->slow) {
-    struct model_provider_request *request = &provider->request[message->value[VALUE_STATUS]];
-    carry_out(node, class, request, message);
-    answer(node, message, class->answered, request->status, request->result);
+    late(node, class, &provider->request[message->value[VALUE_STATUS]], message);
   } else if (message->kind == class->query) {
     handle_query(node, class, provider, can, message);
   } else {

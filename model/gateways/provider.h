@@ -10,7 +10,7 @@ struct model_provider_request {
   struct sim_id reference;
   int64_t first_ns, decided_ns;
   enum model_gateway_status status; /* 0 while in flight, or when nothing was done */
-  bool in_flight;
+  bool in_flight, refuses;
   int64_t result;
 };
 

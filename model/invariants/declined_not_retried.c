@@ -10,6 +10,7 @@ void model_check_declined_leaves(struct sim_node *node, const struct sim_message
   int64_t card = request->value[VALUE_CARD];
   if (card < 1 || card > MODEL_CARDS_MAX) return;
   bool received = fact->by_card[card].declined_lives[sim_node_instance(node)] == sim_node_life(node);
+  if (!received && model_fact_restored(shop)) return;
   if (!received && !fact->by_card[card].declined) return;
   sim_violated(shop->world, INVARIANT_DECLINED_NOT_RETRIED, "Card %" PRId64 " of order:%" PRId64 " is charged again by %s, which %s.", card,
                request->subject, sim_node_name(node),

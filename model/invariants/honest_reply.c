@@ -15,6 +15,7 @@ void model_check_reply(struct sim_node *node, const struct sim_message *message)
   struct model_shop *shop = model_shop_of(node);
   struct model_order_fact *fact = model_order_fact(shop, message->subject);
   const struct model_purchase_fact *purchase = &shop->facts->purchase[fact->purchase];
+  if (model_fact_restored(shop)) return;
   sim_danger(shop->world, INVARIANT_HONEST_REPLY);
   switch ((int)message->kind) {
     case KIND_PAYMENT_PENDING: fact->told_pending = true; return;
@@ -51,6 +52,7 @@ void model_check_cancel_reply(struct sim_node *node, const struct sim_message *m
   struct model_shop *shop = model_shop_of(node);
   const struct model_order_fact *fact = model_order_fact(shop, message->subject);
   bool told_cancelled = message->kind == KIND_ORDER_CANCELLED;
+  if (model_fact_restored(shop)) return;
   sim_danger(shop->world, INVARIANT_HONEST_REPLY);
   if (told_cancelled == fact->cancelled) return;
   sim_violated(shop->world, INVARIANT_HONEST_REPLY, "The customer of order:%" PRId64 " is told that it %s cancelled; durably it is%s.",

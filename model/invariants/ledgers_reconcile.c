@@ -3,6 +3,14 @@
 
 #include "model/facts.h"
 
+static bool refund_is_a_case(const struct model_shop *shop, const struct model_charge *charge) {
+  for (size_t i = 0; i < shop->gateway.refund_count; i++) {
+    const struct model_refund *refund = &shop->gateway.refund[i];
+    if (refund->charge == charge->id && model_fact_case(shop, refund->operation)) return true;
+  }
+  return false;
+}
+
 void model_judge_ledgers(struct model_shop *shop) {
   int64_t journal = 0;
   int64_t ledger = 0;
@@ -14,9 +22,13 @@ void model_judge_ledgers(struct model_shop *shop) {
   for (size_t i = 0; i < shop->gateway.charge_count; i++) {
     const struct model_charge *charge = &shop->gateway.ledger[i];
     const struct model_order_fact *order = model_order_fact(shop, charge->order);
-    bool open_case = order->state == STATE_PARKED && order->operation == charge->operation;
+    bool parked = order->state == STATE_PARKED && order->operation == charge->operation;
+    bool explained = order->state == STATE_COMPLETED && order->payment == charge->id;
+    bool open_case = parked || (!explained && model_fact_case(shop, charge->operation));
     if (charge->refunded || open_case) continue;
-    bool open_refund = charge->refunded_minor > 0 && model_fact_parked(shop, SERVICE_PAYMENTS, TABLE_REFUNDS, charge->order, STEP_REFUND);
+    bool unrecorded = order->refunded_minor == 0 && refund_is_a_case(shop, charge);
+    bool open_refund =
+        charge->refunded_minor > 0 && (unrecorded || model_fact_parked(shop, SERVICE_PAYMENTS, TABLE_REFUNDS, charge->order, STEP_REFUND));
     ledger += charge->amount_minor - (open_refund ? 0 : charge->refunded_minor);
   }
   if (journal > 0 || ledger > 0) sim_danger(shop->world, INVARIANT_LEDGERS_RECONCILE);

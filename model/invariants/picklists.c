@@ -15,7 +15,7 @@ void model_check_parcel(struct model_shop *shop, const struct model_parcel *parc
     sim_violated(shop->world, INVARIANT_PICKLIST_MATCHES_ORDER, "The parcel of order:%" PRId64 " holds other goods than were ordered.",
                  parcel->order);
   const struct model_charge *charge = model_gateway_charge(&shop->gateway, fact->payment);
-  if (fact->state != STATE_COMPLETED || charge == NULL)
+  if (model_fact_restored(shop) ? !model_fact_charged_once(shop, parcel->order) : fact->state != STATE_COMPLETED || charge == NULL)
     sim_violated(shop->world, INVARIANT_SHIPPED_IMPLIES_PAID, "The goods of order:%" PRId64 " leave while its payment is durably %s.",
                  parcel->order, model_state_name(fact->state));
 }
@@ -66,7 +66,7 @@ void model_judge_picklists(struct model_shop *shop) {
     const struct model_order_fact *fact = &shop->facts->order[i];
     if (fact->state != STATE_COMPLETED || fact->cancelled) continue;
     if (shop->facts->trouble || sim_world_fault_count(shop->world) > 0) sim_danger(shop->world, INVARIANT_PICKLIST_AT_LEAST_ONCE);
-    if (fact->parcels > 0) continue;
+    if (fact->parcels > 0 || model_fact_overdue_case(shop, fact->order)) continue;
     sim_violated(shop->world, INVARIANT_PICKLIST_AT_LEAST_ONCE,
                  "order:%" PRId64 " is paid and was not cancelled; its goods were never handed over.", fact->order);
   }

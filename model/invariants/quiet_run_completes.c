@@ -22,6 +22,7 @@ void model_judge_quiet(struct model_shop *shop) {
 }
 
 void model_judge_commands(struct model_shop *shop) {
+  if (model_fact_restored(shop)) return;
   for (size_t i = 0; i < shop->facts->order_count; i++) {
     const struct model_order_fact *fact = &shop->facts->order[i];
     if (fact->told_accepted && !fact->placed)
