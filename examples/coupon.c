@@ -257,7 +257,10 @@ static void on_judge(struct sim_world *world) {
 
 static const struct sim_observer observer = {.delivered = on_delivered, .answered = on_answered, .crashed = on_crashed, .judge = on_judge};
 
-static void describe(const struct sim_message *message, char *out, size_t size) { snprintf(out, size, "%s", message->id.text); }
+static bool describe(const struct sim_message *message, char *out, size_t size) {
+  snprintf(out, size, "%s", message->id.text);
+  return true;
+}
 
 /* ---- one run ---- */
 

@@ -324,6 +324,7 @@ static void request(struct sim_node *node, struct order *order, int64_t number, 
   model_fulfilment__payment_requested(node, order, &batch);
   if (!model_order__persist(node, order, &batch)) return;
   order->tries = 0;
+  ((struct order_memory *)sim_node_memory(node))->rounds = 0;
   model_reconciliation__wake(node);
   if (!MODEL_CHOSEN(design, REPLAY_EFFECTS, IN_HANDLER)) send_charge(node, order, KIND_CHARGE_PAYMENT);
 }

@@ -64,6 +64,7 @@ struct order_memory {
   struct sim_timer dispatch; /* of the outbox */
   int64_t dispatch_ns;
   struct sim_timer reconcile;
+  int64_t rounds;                       /* of reconciliation, since the last payment was asked for */
   uint64_t noted[MODEL_OPERATIONS_MAX]; /* what nobody could explain, and is a case by now */
   size_t noted_count;
 };

@@ -8,7 +8,7 @@
      recorded as unknown or parked, not stated, and old enough that nothing can land any more: it was not executed
      stated, and no order explains it, or recorded and never stated: a case for a human
 
-   The job sleeps when a round has found nothing to do. A payment that is asked for wakes it, and so does a restart: what was
+   The job sleeps when a round has found nothing to do, and takes its time with what many rounds have not settled. A payment that is asked for wakes it, and so does a restart: what was
    recorded may be an older copy. */
 #include <string.h>
 
@@ -18,7 +18,6 @@
 #include "model/payment.h"
 #include "sim/check.h"
 
-enum { LIST_CHARGES, LIST_REFUNDS, LIST_COUNT };
 static const int64_t CALL_TIMEOUT_NS = 10 * SIM_SECOND;
 
 static bool in_force(const struct sim_node *node) {
@@ -31,16 +30,15 @@ static bool in_force(const struct sim_node *node) {
 void model_reconciliation__wake(struct sim_node *node) {
   struct order_memory *memory = sim_node_memory(node);
   if (!in_force(node) || memory->reconcile.number != 0) return;
-  int64_t every_ns = model_shop_of(node)->config->reconcile_every_ns;
+  int64_t first_ns = model_shop_of(node)->config->reconcile_every_ns;
+  int64_t every_ns = model_back_off(first_ns, first_ns > SIM_DAY ? first_ns : SIM_DAY, memory->rounds);
   struct sim_message timer = {.kind = KIND_RECONCILE, .attempt = 1, .subject = MODEL_RECONCILE_SUBJECT};
   memory->reconcile = sim_timer_set(node, every_ns - model_now(node) % every_ns, &timer);
 }
 
-/* Ask for line `number` of a list. Returns false when the gateway did not answer; `more_out`: there is such a line. */
-static bool read_line(struct sim_node *node, int list, uint32_t number, struct sim_message *line_out, bool *more_out) {
-  static const char *const id[LIST_COUNT] = {"statement:charges", "statement:refunds"};
-  struct sim_message request = {.kind = KIND_ASK_STATEMENT, .attempt = number, .id = sim_id_of(id[list])};
-  request.value[VALUE_LIST] = list;
+/* Ask for line `number`. Returns false when the gateway did not answer; `more_out`: there is such a line. */
+static bool read_line(struct sim_node *node, uint32_t number, struct sim_message *line_out, bool *more_out) {
+  struct sim_message request = {.kind = KIND_ASK_STATEMENT, .attempt = number, .id = sim_id_of("statement")};
   request.value[VALUE_NUMBER] = number;
   if (sim_call(node, SERVICE_GATEWAY, &request, CALL_TIMEOUT_NS, line_out) != SIM_CALL_ANSWERED) return false;
   *more_out = line_out->value[VALUE_STATUS] == GATEWAY_OK;
@@ -56,14 +54,16 @@ static void hand_over(struct sim_node *node, enum model_kind kind, int64_t order
   sim_timer_set(node, 0, &message);
 }
 
-static bool read_list(struct sim_node *node, int list) {
+static bool read_statement(struct sim_node *node) {
   struct sim_message line;
   bool more = true;
-  for (uint32_t number = 1; more; number++) {
-    if (!read_line(node, list, number, &line, &more)) return false;
+  uint32_t number = 1;
+  for (; more; number++) {
+    if (!read_line(node, number, &line, &more)) return false;
     line.attempt = number;
-    if (more) hand_over(node, list == LIST_CHARGES ? KIND_CHARGE_STATED : KIND_REFUND_STATED, line.subject, &line);
+    if (more) hand_over(node, line.value[VALUE_PURCHASE] != 0 ? KIND_CHARGE_STATED : KIND_REFUND_STATED, line.subject, &line);
   }
+  sim_tell(sim_node_world(node), sim_node_name(node), "has read the gateway's statement, of %u lines", number - 2);
   return true;
 }
 
@@ -73,8 +73,8 @@ void model_reconciliation__run(struct sim_node *node) {
   size_t count = 0;
   int64_t started_ns = model_now(node);
   memory->reconcile = (struct sim_timer){0};
-  sim_tell(sim_node_world(node), sim_node_name(node), "reads the gateway's statement");
-  if (!read_list(node, LIST_CHARGES) || !read_list(node, LIST_REFUNDS)) {
+  memory->rounds++;
+  if (!read_statement(node)) {
     model_reconciliation__wake(node);
     return;
   }

@@ -244,7 +244,7 @@ void model_sync_before_recovery(struct sim_node *node, size_t statement) {
   model_commit(node, "boot recorded");
 }
 
-void model_describe(const struct sim_message *message, char *out, size_t size) {
+static void describe(const struct sim_message *message, char *out, size_t size) {
   static const char *const refusal[] = {"", "declined", "failed"};
   const char *id = message->id.text;
   switch ((int)message->kind) {
@@ -278,6 +278,13 @@ void model_describe(const struct sim_message *message, char *out, size_t size) {
   else snprintf(out, size, "%s", id);
 }
 
+/* Lines of the gateway's statement are summed up by reconciliation. */
+bool model_describe(const struct sim_message *message, char *out, size_t size) {
+  if (message->kind == KIND_ASK_STATEMENT || message->kind == KIND_STATEMENT_LINE) return false;
+  describe(message, out, size);
+  return true;
+}
+
 void model_shop_prepare(struct model_shop *shop, const struct model_config *config, struct sim_world *world) {
   shop->config = config;
   shop->world = world;
@@ -286,7 +293,7 @@ void model_shop_prepare(struct model_shop *shop, const struct model_config *conf
   shop->replay_noise = 0;
   shop->case_count = 0;
   memset(shop->address_broken, 0, sizeof shop->address_broken);
-  shop->gateway.charge_count = 0;
+  shop->gateway.charge_count = shop->gateway.entry_count = 0;
   shop->gateway.request_count = shop->gateway.refund_count = shop->gateway.notice_count = 0;
   shop->gateway.refunds = &shop->refunds;
   shop->refunds.count = shop->mailer.provider.count = 0;

@@ -65,7 +65,6 @@ enum model_value {
   VALUE_REPEATED = VALUE_CARD,      /* 1: this may have been sent before */
   VALUE_EVENT = VALUE_OPERATION,    /* notices: the event's number */
   VALUE_NUMBER = VALUE_CARD,        /* towards the carrier: the picklist's number; of a statement: the line's, from 1 */
-  VALUE_LIST = VALUE_PURCHASE,      /* of a statement: charges or refunds */
   VALUE_CASE = VALUE_OPERATION,     /* towards and from the operator: 0 a charge, else 1 + enum model_step */
   VALUE_REFUNDED = VALUE_OPERATION, /* of a statement's line: how much of the charge was given back */
   VALUE_AS_OF = VALUE_OPERATION,    /* of a statement: when it was asked for */
@@ -194,7 +193,7 @@ const char *model_ending_name(enum model_ending ending);
 void model_shop_prepare(struct model_shop *shop, const struct model_config *config, struct sim_world *world);
 void model_shop_begin(struct model_shop *shop);
 extern const struct sim_observer model_observer;
-void model_describe(const struct sim_message *message, char *out, size_t size);
+bool model_describe(const struct sim_message *message, char *out, size_t size);
 
 static inline struct model_shop *model_shop_of(const struct sim_node *node) { return sim_world_model(sim_node_world(node)); }
 static inline int64_t model_now(const struct sim_node *node) { return sim_world_now(sim_node_world(node)); }

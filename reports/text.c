@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const int64_t MS_NS = 1000000;
-enum { PERIOD_MAX = 16, FAULTS_TOLD = 20, JOINED_MAX = 150 };
+enum { PERIOD_MAX = 16, FAULTS_TOLD = 20, JOINED_MAX = 185 };
 
 const char *report_verdict_name(enum report_verdict verdict) {
   switch (verdict) {
@@ -167,7 +167,7 @@ static void print_folded(FILE *out, const struct report_story_line *line, size_t
     size_t best_period = 0, best_times = 0;
     for (size_t period = 1; period <= PERIOD_MAX && at + 2 * period <= count; period++) {
       size_t times = repeats(line, count, at, period);
-      if (times >= 2 && times * period > best_times * best_period) {
+      if (times * period >= 2 && times * period > best_times * best_period) {
         best_period = period;
         best_times = times;
       }

@@ -41,7 +41,7 @@ static void tell_message(struct sim_world *world, struct sim_node *from, const c
                          size_t to_service) {
   if (!world->trace.telling) return;
   char words[400] = "";
-  if (world->setup->describe != NULL) world->setup->describe(message, words, sizeof words);
+  if (world->setup->describe != NULL && !world->setup->describe(message, words, sizeof words)) return;
   sim_tell(world, from->name.text, "%s %s%s%s %s %s", verb, world->kind[message->kind].text, words[0] ? " " : "", words,
            strcmp(verb, "calls") == 0 ? "at" : "to", world->service_name[to_service].text);
 }
@@ -274,9 +274,10 @@ void sim_link__answer(struct sim_world *world, struct sim_event *event) {
                 event->message->id.hash);
   if (world->trace.telling) {
     char words[400] = "";
-    if (world->setup->describe != NULL) world->setup->describe(event->message, words, sizeof words);
-    sim_tell(world, event->node->name.text, "is answered %s%s%s by %s", world->kind[event->message->kind].text, words[0] ? " " : "", words,
-             call->outsider->name.text);
+    bool told = world->setup->describe == NULL || world->setup->describe(event->message, words, sizeof words);
+    if (told)
+      sim_tell(world, event->node->name.text, "is answered %s%s%s by %s", world->kind[event->message->kind].text, words[0] ? " " : "",
+               words, call->outsider->name.text);
   }
   sim_node__resume(call->task);
 }

@@ -100,8 +100,9 @@ struct sim_setup {
   int64_t resolve_within_ns;   /* quiet by then after the last disturbance, or stuck */
   const struct sim_observer *observer;
   void *model; /* the model's own, for its callbacks */
-  /* Words for a message in a story: what it says, without who and when. */
-  void (*describe)(const struct sim_message *message, char *out, size_t size);
+  /* Words for a message in a story: what it says, without who and when. False: the story leaves it out, as the model sums it up
+     itself. */
+  bool (*describe)(const struct sim_message *message, char *out, size_t size);
 };
 
 enum sim_end { SIM_END_QUIET, SIM_END_STUCK };

@@ -78,6 +78,7 @@ static void charge_now(struct sim_node *node, const struct sim_message *message,
                                   .amount_minor = message->value[VALUE_AMOUNT],
                                   .card = message->value[VALUE_CARD],
                                   .time_ns = sim_world_now(shop->world)};
+  gateway->entry[gateway->entry_count++] = (struct model_entry){.number = gateway->charge_count};
   request->charge = charge->id;
   sim_note(shop->world, sim_hash_text("ledger"), charge->reference.hash, (uint64_t)charge->amount_minor);
   if (sim_telling(shop->world)) {
@@ -292,6 +293,7 @@ static int64_t make_refund(struct model_shop *shop, const struct sim_message *re
                                   .amount_minor = amount_minor,
                                   .time_ns = sim_world_now(shop->world)};
   memcpy(&refund->operation, &request->value[VALUE_OPERATION], sizeof refund->operation);
+  gateway->entry[gateway->entry_count++] = (struct model_entry){.refund = true, .number = gateway->refund_count};
   sim_note(shop->world, sim_hash_text("refund"), (uint64_t)payment, (uint64_t)amount_minor);
   if (sim_telling(shop->world)) {
     char amount[40];
@@ -335,14 +337,16 @@ static void handle_refunds(struct sim_node *node, const struct sim_message *mess
   model_provider_handle(node, &refunds, shop->gateway.refunds, &can, message);
 }
 
-/* One line of the statement: which list, and its number. */
+/* One line of the statement, by its number from 1, in the order in which the entries were made. A line of a refund names no
+   purchase. */
 static void handle_statement(struct sim_node *node, const struct sim_message *request) {
-  struct model_shop *shop = model_shop_of(node);
+  const struct model_gateway *gateway = &model_shop_of(node)->gateway;
   size_t number = (size_t)request->value[VALUE_NUMBER];
   struct sim_message line = {.kind = KIND_STATEMENT_LINE, .id = request->id};
-  line.value[VALUE_STATUS] = GATEWAY_NOT_FOUND;
-  if (request->value[VALUE_LIST] == 0 && number <= shop->gateway.charge_count) {
-    const struct model_charge *charge = &shop->gateway.ledger[number - 1];
+  line.value[VALUE_STATUS] = number <= gateway->entry_count ? GATEWAY_OK : GATEWAY_NOT_FOUND;
+  const struct model_entry *entry = number <= gateway->entry_count ? &gateway->entry[number - 1] : NULL;
+  if (entry != NULL && !entry->refund) {
+    const struct model_charge *charge = &gateway->ledger[entry->number - 1];
     line.subject = charge->order;
     line.id = charge->reference;
     line.value[VALUE_PURCHASE] = charge->purchase;
@@ -350,14 +354,12 @@ static void handle_statement(struct sim_node *node, const struct sim_message *re
     line.value[VALUE_CARD] = charge->card;
     line.value[VALUE_PAYMENT] = charge->id;
     line.value[VALUE_REFUNDED] = charge->refunded_minor;
-    line.value[VALUE_STATUS] = GATEWAY_OK;
-  } else if (request->value[VALUE_LIST] == 1 && number <= shop->gateway.refund_count) {
-    const struct model_refund *refund = &shop->gateway.refund[number - 1];
+  } else if (entry != NULL) {
+    const struct model_refund *refund = &gateway->refund[entry->number - 1];
     line.subject = refund->order;
     line.id = refund->reference;
     line.value[VALUE_AMOUNT] = refund->amount_minor;
-    line.value[VALUE_PAYMENT] = (int64_t)number;
-    line.value[VALUE_STATUS] = GATEWAY_OK;
+    line.value[VALUE_PAYMENT] = (int64_t)entry->number;
   }
   sim_answer(node, request->call, &line);
 }

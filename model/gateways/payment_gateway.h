@@ -88,7 +88,14 @@ struct model_notice { /* one notice of the gateway; its number names the event *
   bool acknowledged;
 };
 
+struct model_entry { /* one line of the statement */
+  bool refund;
+  size_t number; /* of the charge or refund, from 1 */
+};
+
 struct model_gateway {
+  struct model_entry entry[MODEL_CHARGES_MAX + MODEL_EFFECTS_MAX];
+  size_t entry_count;
   struct model_charge ledger[MODEL_CHARGES_MAX];
   size_t charge_count;
   struct model_request request[MODEL_REQUESTS_MAX];

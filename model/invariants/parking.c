@@ -115,10 +115,11 @@ void model_judge_queue(struct model_shop *shop) {
   }
   for (size_t i = 0; i < sim_durable_count(shop->world, SERVICE_PAYMENTS, TABLE_REFUNDS); i++) {
     const struct sim_row *refund = sim_durable_row(shop->world, SERVICE_PAYMENTS, TABLE_REFUNDS, i);
-    if (refund->cell[EFFECT_STATUS].number != STATE_PARKED) continue;
-    parked++;
     uint64_t id;
     memcpy(&id, &refund->cell[EFFECT_ID].number, sizeof id);
+    parked += refund->cell[EFFECT_STATUS].number == STATE_UNKNOWN && case_of(shop, id) != NULL; /* the operator has it tried again */
+    if (refund->cell[EFFECT_STATUS].number != STATE_PARKED) continue;
+    parked++;
     sim_danger(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE);
     if (case_of(shop, id) == NULL)
       sim_violated(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE, "%s is parked, but the human's queue does not list it.",
