@@ -57,13 +57,11 @@ static void hand_over(struct sim_node *node, enum model_kind kind, int64_t order
 static bool read_statement(struct sim_node *node) {
   struct sim_message line;
   bool more = true;
-  uint32_t number = 1;
-  for (; more; number++) {
+  for (uint32_t number = 1; more; number++) {
     if (!read_line(node, number, &line, &more)) return false;
     line.attempt = number;
     if (more) hand_over(node, line.value[VALUE_PURCHASE] != 0 ? KIND_CHARGE_STATED : KIND_REFUND_STATED, line.subject, &line);
   }
-  sim_tell(sim_node_world(node), sim_node_name(node), "has read the gateway's statement, of %u lines", number - 2);
   return true;
 }
 
@@ -97,6 +95,8 @@ static void tell_payments(struct sim_node *node, const struct order *order, enum
   memcpy(message.value, about->value, sizeof message.value);
   message.value[VALUE_STATUS] = status;
   if (status == GATEWAY_NOT_FOUND) message.value[VALUE_AMOUNT] = order->amount_minor;
+  bool lacks = status == GATEWAY_NOT_FOUND || status == GATEWAY_ERROR || about->value[VALUE_PAYMENT] == 0;
+  sim_tell(sim_node_world(node), sim_node_name(node), "reads that the gateway's statement %s %s", lacks ? "lacks" : "lists", id->text);
   sim_send(node, SERVICE_PAYMENTS, &message, 0);
   model_reconciliation__wake(node); /* until it has been settled */
 }

@@ -530,9 +530,10 @@ static void close_told(struct told *told) {
   free(told);
 }
 
-static void print_ledger(const struct runner_world *world) {
+static void print_ledgers(const struct runner_world *world) {
   const struct model_shop *shop = world->shop;
-  const char *comma = "  the gateway's ledger says: ";
+  bool whole = shop->config->workflow == MODEL_WORKFLOW_ORDER;
+  const char *comma = whole ? "  the ledgers say: " : "  the gateway's ledger says: ";
   for (size_t i = 0; i < shop->gateway.charge_count; i++) {
     char amount[40];
     const struct model_charge *charge = &shop->gateway.ledger[i];
@@ -547,9 +548,6 @@ static void print_ledger(const struct runner_world *world) {
     printf("%srefund %zu, %s of payment %" PRId64, comma, i + 1, amount, refund->charge);
     comma = "; ";
   }
-  printf("%s\n", shop->gateway.charge_count == 0 ? "  the gateway's ledger is empty" : "");
-  if (shop->config->workflow == MODEL_WORKFLOW_PAYMENT) return;
-  comma = "  sent and collected: ";
   for (size_t i = 0; i < shop->mailer.sent_count; i++) {
     const struct model_mail_sent *sent = &shop->mailer.ledger[i];
     printf("%s%s of order:%" PRId64, comma, model_step_name((enum model_step)sent->step), sent->order);
@@ -559,7 +557,8 @@ static void print_ledger(const struct runner_world *world) {
     printf("%sparcel of order:%" PRId64, comma, shop->carrier.ledger[i].order);
     comma = "; ";
   }
-  printf("%s\n", shop->mailer.sent_count + shop->carrier.parcel_count == 0 ? "  nothing was sent or collected" : "");
+  bool empty = shop->gateway.charge_count + shop->mailer.sent_count + shop->carrier.parcel_count == 0;
+  printf("%s\n", !empty ? "" : whole ? "  the ledgers are empty" : "  the gateway's ledger is empty");
 }
 
 /* The story up to the sentence of `invariant` (-1: all of it); of what comes after it, the ledger and the other verdicts. */
@@ -638,7 +637,7 @@ int runner_command_replay(const struct runner_options *options) {
   }
   int wanted = told->replay != NULL ? told->replay->invariant : -1;
   print_story(&world, options->full ? -1 : invariant_told(&result, wanted));
-  print_ledger(&world);
+  print_ledgers(&world);
   print_verdict(&result, wanted);
   if (told->replay != NULL && told->replay->scenario_hash != told->scenario->hash)
     printf("  (the scenario file has changed since this replay was written)\n");
