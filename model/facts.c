@@ -1,5 +1,6 @@
 /* Observation: from sim's observer and the gateway's ledger into facts, and from facts to the checks that judge them. */
 #include "model/facts.h"
+#include "model/registration/registration.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,17 @@ const struct sim_invariant model_invariants[MODEL_INVARIANT_COUNT] = {
 #undef INVARIANT
 };
 
-int model_invariant_count(enum model_workflow workflow) {
-  return workflow == MODEL_WORKFLOW_PAYMENT ? MODEL_INVARIANTS_OF_PAYMENT : MODEL_INVARIANT_COUNT;
+bool model_invariant_judged(enum model_workflow workflow, int invariant) {
+#define BIT(id) UINT64_C(1) << INVARIANT_##id
+  static const uint64_t not_of_registrations = BIT(REPLAY_IS_PURE) | BIT(REPLAY_EQUALS_LIVE) | BIT(TERMINAL_IS_STICKY) |
+                                               BIT(SNAPSHOT_EQUALS_REPLAY) | BIT(EMAIL_AT_MOST_ONCE) | BIT(EMAIL_TELLS_TRUTH) |
+                                               BIT(EMAIL_AT_LEAST_ONCE) | BIT(PICKLIST_AT_MOST_ONCE) | BIT(PICKLIST_MATCHES_ORDER) |
+                                               BIT(PICKLIST_AT_LEAST_ONCE) | BIT(SHIPPED_IMPLIES_PAID) | BIT(REFUND_MATCHES_CANCELLATION) |
+                                               BIT(OUTBOX_IS_PROMPT) | BIT(OVERDUE_IS_ALERTED);
+#undef BIT
+  if (workflow == MODEL_WORKFLOW_PAYMENT) return invariant < INVARIANT_TERMINAL_IS_STICKY;
+  if (workflow == MODEL_WORKFLOW_ORDER) return invariant < INVARIANT_ACCOUNT_AT_MOST_ONCE;
+  return (not_of_registrations >> invariant & 1) == 0;
 }
 
 int model_invariant_find(const char *name) {
@@ -77,6 +87,8 @@ bool model_request_may_land(const struct model_shop *shop, const struct model_or
 
 /* ---- the environment ---- */
 
+static bool of_registrations(const struct model_shop *shop) { return shop->config->workflow == MODEL_WORKFLOW_REGISTRATION; }
+
 void model_fact_wanted(struct model_shop *shop, int64_t purchase, int64_t order, int64_t amount_minor) {
   struct model_order_fact *fact = model_order_fact(shop, order);
   fact->purchase = purchase;
@@ -85,12 +97,20 @@ void model_fact_wanted(struct model_shop *shop, int64_t purchase, int64_t order,
 }
 
 void model_fact_declined(struct model_shop *shop, int64_t order, int64_t card) {
+  if (of_registrations(shop)) {
+    saga_fact_declined(shop, order, card);
+    return;
+  }
   if (card >= 1 && card <= MODEL_CARDS_MAX) model_order_fact(shop, order)->by_card[card].gateway_declined = true;
 }
 
 void model_fact_price_changed(struct model_shop *shop) { facts_of(shop)->price_changed = true; }
 
 void model_fact_charged(struct model_shop *shop, const struct model_charge *charge) {
+  if (of_registrations(shop)) {
+    saga_fact_charged(shop, charge);
+    return;
+  }
   model_check_charge(shop, charge);
   model_check_amount(shop, charge);
 }
@@ -106,6 +126,10 @@ void model_fact_collected(struct model_shop *shop, const struct model_parcel *pa
 }
 
 void model_fact_refunded(struct model_shop *shop, const struct model_refund *refund) {
+  if (of_registrations(shop)) {
+    saga_fact_refunded(shop, refund);
+    return;
+  }
   model_order_fact(shop, refund->order)->refunds++;
   model_check_refund(shop, refund);
 }

@@ -16,9 +16,8 @@ enum model_invariant {
 #undef INVARIANT
   MODEL_INVARIANT_COUNT
 };
-enum { MODEL_INVARIANTS_OF_PAYMENT = INVARIANT_TERMINAL_IS_STICKY };
-/* How many of them, from the first, a workflow is judged by. */
-int model_invariant_count(enum model_workflow workflow);
+/* Is a workflow judged by this invariant? */
+bool model_invariant_judged(enum model_workflow workflow, int invariant);
 extern const struct sim_invariant model_invariants[MODEL_INVARIANT_COUNT];
 int model_invariant_find(const char *name);
 

@@ -6,6 +6,7 @@
 
 #include "model/effect.h"
 #include "model/facts.h"
+#include "model/registration/registration.h"
 #include "sim/check.h"
 
 /* Statuses in SQL are enum model_state: 1 pending, 2 completed, 3 failed, 4 unknown, 5 parked. */
@@ -118,6 +119,43 @@ static const char *const warehouse_statement[] = {
     "SELECT picklist_id, order_id, status, pick_at FROM picklists WHERE status IN (1, 2) OR status=3 AND acknowledged=0 ORDER BY picklist_id",
 };
 
+static const char saga_schema[] = BOOTS_TABLE
+    "CREATE TABLE saga(saga_key TEXT PRIMARY KEY, registration_id INTEGER NOT NULL, amount_minor INTEGER, card INTEGER, version INTEGER NOT NULL,"
+    " aborted INTEGER NOT NULL, complete INTEGER NOT NULL, payment_status INTEGER NOT NULL, payment_id INTEGER NOT NULL,"
+    " external_status INTEGER NOT NULL, external_id INTEGER NOT NULL, second_status INTEGER NOT NULL, second_id INTEGER NOT NULL,"
+    " refund_status INTEGER NOT NULL, refund_id INTEGER NOT NULL, second_refund_status INTEGER NOT NULL, second_refund_id INTEGER NOT NULL,"
+    " disable_status INTEGER NOT NULL, disable_id INTEGER NOT NULL, reason INTEGER NOT NULL, code INTEGER NOT NULL);" SAGA_OUTBOX_TABLE;
+static const char *const saga_table[] = {"saga", "outbox"};
+static const char *const saga_statement[] = {
+    SAGA_OUTBOX_STATEMENTS,
+    "INSERT INTO saga VALUES(?1, ?2, ?3, ?4, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ?5) ON CONFLICT DO NOTHING",
+    "SELECT saga_key, amount_minor, card, version, aborted, complete, payment_status, payment_id, external_status, external_id, second_status, second_id,"
+    " refund_status, refund_id, second_refund_status, second_refund_id, disable_status, disable_id, reason, code FROM saga WHERE registration_id=? LIMIT 1",
+    "UPDATE saga SET version=version+1, aborted=?, complete=?, payment_status=?, payment_id=?, external_status=?, external_id=?, second_status=?, second_id=?,"
+    " refund_status=?, refund_id=?, second_refund_status=?, second_refund_id=?, disable_status=?, disable_id=?, reason=? WHERE saga_key=? AND version=?",
+    "DELETE FROM saga WHERE registration_id=?",
+};
+
+static const char steps_schema[] = BOOTS_TABLE
+    "CREATE TABLE operations(operation_id TEXT PRIMARY KEY, registration_id INTEGER NOT NULL, step INTEGER NOT NULL, target INTEGER, amount_minor INTEGER,"
+    " card INTEGER, status INTEGER NOT NULL, result INTEGER, attempt_count INTEGER NOT NULL, ask_count INTEGER NOT NULL, created_at INTEGER,"
+    " last_attempt_at INTEGER, owner INTEGER NOT NULL, reason INTEGER NOT NULL, verify_number INTEGER NOT NULL);" SAGA_OUTBOX_TABLE CASES_TABLE;
+static const char *const steps_table[] = {"operations", "outbox", "open_cases"};
+#define STEP_VALUES "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,0,0)"
+static const char *const steps_statement[] = {
+    SAGA_OUTBOX_STATEMENTS,
+    "INSERT INTO operations " STEP_VALUES " ON CONFLICT DO NOTHING",
+    "INSERT OR REPLACE INTO operations " STEP_VALUES,
+    "SELECT registration_id, step, target, amount_minor, card, status, result, attempt_count, ask_count, created_at, last_attempt_at, owner, reason, verify_number"
+    " FROM operations WHERE operation_id=?",
+    "UPDATE operations SET status=?1, result=?2, ask_count=?3, reason=?4, verify_number=verify_number + (?1=4) WHERE operation_id=?5 AND status IN (1, 4)"
+    " AND (attempt_count=?6 OR ?1=2) AND (verify_number=?7 OR ?1<>4)",
+    "UPDATE operations SET attempt_count=?, ask_count=?, last_attempt_at=?, owner=?, status=1 WHERE operation_id=? AND status IN (1, 4) AND attempt_count=?",
+    "INSERT OR IGNORE INTO open_cases VALUES(?,?,?,?,?,?)",
+    "DELETE FROM open_cases WHERE operation_id=?",
+    "UPDATE operations SET verify_number=verify_number + 1 WHERE operation_id=? AND verify_number=?",
+};
+
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 const struct sim_service model_services[MODEL_SERVICE_COUNT] = {
@@ -158,6 +196,35 @@ const struct sim_service model_services[MODEL_SERVICE_COUNT] = {
                            .handle = model_warehouse_handle},
     [SERVICE_MAILER] = {.name = "mailer", .outside = true, .handle = model_mail_provider_handle},
     [SERVICE_OPERATOR] = {.name = "operator", .outside = true, .handle = model_operator_handle},
+    [SERVICE_REGISTRATIONS] = {.name = "registrations",
+                               .endpoint = true,
+                               .schema = saga_schema,
+                               .table = saga_table,
+                               .table_count = COUNT(saga_table),
+                               .statement = saga_statement,
+                               .statement_count = COUNT(saga_statement),
+                               .start = saga_outbox_start,
+                               .handle = saga_handle},
+    [SERVICE_CHARGES] = {.name = "charges",
+                         .endpoint = true,
+                         .schema = steps_schema,
+                         .table = steps_table,
+                         .table_count = COUNT(steps_table),
+                         .statement = steps_statement,
+                         .statement_count = COUNT(steps_statement),
+                         .start = saga_outbox_start,
+                         .handle = saga_step_handle},
+    [SERVICE_ACCOUNTS] = {.name = "accounts",
+                          .endpoint = true,
+                          .schema = steps_schema,
+                          .table = steps_table,
+                          .table_count = COUNT(steps_table),
+                          .statement = steps_statement,
+                          .statement_count = COUNT(steps_statement),
+                          .start = saga_outbox_start,
+                          .handle = saga_step_handle},
+    [SERVICE_USERS] = {.name = "users", .outside = true, .handle = saga_user_handle},
+    [SERVICE_XYZ] = {.name = "xyz", .outside = true, .handle = model_account_provider_handle},
     [SERVICE_CARRIER] = {.name = "carrier", .outside = true, .handle = model_carrier_handle},
 };
 
@@ -248,6 +315,10 @@ static void describe(const struct sim_message *message, char *out, size_t size) 
   static const char *const refusal[] = {"", "declined", "failed"};
   const char *id = message->id.text;
   switch ((int)message->kind) {
+    case KIND_ACCOUNT_ANSWERED:
+    case KIND_ACCOUNT_KNOWN:
+    case KIND_DISABLE_ANSWERED:
+    case KIND_DISABLE_KNOWN:
     case KIND_CHARGED:
       snprintf(out, size, "%s: %s", id, model_gateway_status_words((enum model_gateway_status)message->value[VALUE_STATUS]));
       return;
@@ -299,6 +370,11 @@ void model_shop_prepare(struct model_shop *shop, const struct model_config *conf
   shop->refunds.count = shop->mailer.provider.count = 0;
   shop->mailer.sent_count = 0;
   shop->carrier.parcel_count = 0;
+  shop->xyz.account_count = shop->xyz.creations.count = shop->xyz.disablings.count = 0;
+  if (config->workflow == MODEL_WORKFLOW_REGISTRATION) saga_facts_begin(shop);
 }
 
-void model_shop_begin(struct model_shop *shop) { model_customers_begin(shop); }
+void model_shop_begin(struct model_shop *shop) {
+  if (shop->config->workflow == MODEL_WORKFLOW_REGISTRATION) saga_users_begin(shop);
+  else model_customers_begin(shop);
+}

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "model/design.h"
+#include "model/gateways/account_provider.h"
 #include "model/gateways/carrier.h"
 #include "model/gateways/mail_provider.h"
 #include "model/gateways/payment_gateway.h"
@@ -24,11 +25,16 @@ enum model_service {
   SERVICE_MAILER,
   SERVICE_CARRIER,
   SERVICE_OPERATOR,
+  SERVICE_REGISTRATIONS, /* the saga */
+  SERVICE_CHARGES,       /* its payments and refunds */
+  SERVICE_ACCOUNTS,      /* its accounts at somebody else's */
+  SERVICE_USERS,
+  SERVICE_XYZ,
   MODEL_SERVICE_COUNT
 };
 
 /* How far an order goes: to its payment, or to its shipping mail. */
-enum model_workflow { MODEL_WORKFLOW_PAYMENT, MODEL_WORKFLOW_ORDER };
+enum model_workflow { MODEL_WORKFLOW_PAYMENT, MODEL_WORKFLOW_ORDER, MODEL_WORKFLOW_REGISTRATION };
 
 /* What the outbox carries. */
 enum model_step {
@@ -150,6 +156,9 @@ struct model_config {
   uint8_t payment_instances;
   uint8_t order_instances;
   uint8_t mail_instances;
+  uint8_t saga_instances; /* of registrations, charges and accounts each */
+  struct model_account_profile accounts;
+  bool second_payment;          /* a registration has a second payment, behind its account */
   int64_t snapshot_every;       /* events from one snapshot of an order to the next; 0: none are made */
   int64_t overdue_after_ns;     /* from OrderPlaced, until an order that has not ended becomes a case; 0: never */
   int64_t reconcile_every_ns;   /* from one reading of the gateway's statement to the next; 0: it is not read */
@@ -158,6 +167,8 @@ struct model_config {
 
 struct model_facts;
 struct model_customers;
+struct saga_users;
+struct saga_facts;
 
 /* One run. Owner: the caller of model_shop_prepare, who also gives the room for `facts` (model_facts_create). */
 struct model_shop {
@@ -167,6 +178,9 @@ struct model_shop {
   struct model_provider refunds;
   struct model_mail_provider mailer;
   struct model_carrier carrier;
+  struct model_account_provider xyz;
+  struct saga_users *users;
+  struct saga_facts *registrations;
   struct model_customers *customers;
   struct model_facts *facts;
   uint64_t case_known[MODEL_OPERATIONS_MAX]; /* cases that the operator was told of */

@@ -45,6 +45,15 @@ volatile const int *runner_interrupted(void) { return interrupted; }
 
 /* ---- run ---- */
 
+/* Leave those that the workflow is judged by; returns how many. */
+static size_t keep_judged(const struct runner_scenario *scenario, struct report_invariant *invariant) {
+  size_t count = 0;
+  for (int i = 0; i < MODEL_INVARIANT_COUNT; i++) {
+    if (model_invariant_judged(scenario->config.workflow, i)) invariant[count++] = invariant[i];
+  }
+  return count;
+}
+
 static void fill_summary(const struct runner_scenario *scenario, const struct runner_campaign *campaign, struct report_summary *summary,
                          struct report_invariant *invariant, struct report_point *point) {
   const struct runner_tally *tally = &campaign->tally;
@@ -63,7 +72,7 @@ static void fill_summary(const struct runner_scenario *scenario, const struct ru
                                      .stuck_runs = tally->stuck_runs,
                                      .digest = tally->digest,
                                      .invariant = invariant,
-                                     .invariant_count = (size_t)model_invariant_count(scenario->config.workflow),
+                                     .invariant_count = keep_judged(scenario, invariant),
                                      .point = point,
                                      .ending = ending,
                                      .ending_count = MODEL_ENDING_COUNT,
@@ -281,7 +290,7 @@ static void json_of_replay(const char *path, const struct runner_scenario *scena
                                    .stuck_runs = result->stuck,
                                    .digest = result->digest,
                                    .invariant = invariant,
-                                   .invariant_count = (size_t)model_invariant_count(scenario->config.workflow),
+                                   .invariant_count = keep_judged(scenario, invariant),
                                    .verdict = verdict};
   if (failed) report_json_finding(stdout, &finding);
   if (alone) report_json_summary(stdout, &summary);
@@ -441,7 +450,6 @@ static void explored_summary(const struct runner_scenario *scenario, const struc
                              struct report_invariant *invariant) {
   *summary = (struct report_summary){.scenario = scenario->name,
                                      .invariant = invariant,
-                                     .invariant_count = (size_t)model_invariant_count(scenario->config.workflow),
                                      .explored = true,
                                      .complete = explored->complete,
                                      .faults_max = explored->levels - 1,
@@ -458,6 +466,7 @@ static void explored_summary(const struct runner_scenario *scenario, const struc
       invariant[i].in_danger += level->in_danger >> i & 1; /* levels in which it was exercised */
     }
   }
+  summary->invariant_count = keep_judged(scenario, invariant);
   summary->runs_per_s = summary->seconds > 0 ? (double)summary->runs / summary->seconds : 0;
 }
 

@@ -30,6 +30,14 @@ uint64_t runner_exercisable(const struct runner_scenario *scenario) {
   if (live(scenario, "price.changes", NULL)) mask |= BIT(AMOUNT_MATCHES);
   if (live(scenario, "bus", NULL)) mask |= BIT(REDELIVERY_IS_BOUNDED);
   if (scenario->config.workflow == MODEL_WORKFLOW_PAYMENT) return mask;
+  if (scenario->config.workflow == MODEL_WORKFLOW_REGISTRATION) {
+    mask &= ~(BIT(REPLAY_IS_PURE) | BIT(REPLAY_EQUALS_LIVE) | BIT(AMOUNT_MATCHES) | BIT(MANUAL_QUEUE_IS_COMPLETE));
+    mask |= BIT(OUTBOX_DRAINS) | BIT(ACCOUNT_IMPLIES_REGISTERED_OR_DISABLED) | BIT(AMOUNT_MATCHES);
+    if (live(scenario, "user.begins", NULL)) mask |= BIT(ONE_SAGA_PER_REGISTRATION);
+    if (live(scenario, "user.withdraws", NULL))
+      mask |= BIT(COMPENSATE_ONLY_LANDED) | BIT(REFUND_WITHIN_CHARGE) | BIT(REFUND_FOLLOWS_CHARGE);
+    return mask;
+  }
   if (scenario->config.snapshot_every > 0 && crash) mask |= BIT(SNAPSHOT_EQUALS_REPLAY);
   if (scenario->config.gateway.notifies) mask |= BIT(TERMINAL_IS_STICKY);
   mask |= BIT(EMAIL_TELLS_TRUTH) | BIT(PICKLIST_MATCHES_ORDER) | BIT(SHIPPED_IMPLIES_PAID) | BIT(OUTBOX_DRAINS) | BIT(OUTBOX_IS_PROMPT);

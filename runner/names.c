@@ -18,6 +18,9 @@ const char *runner_profile_name(size_t index) { return model_gateway_profile_at(
 size_t runner_profile_count(void) { return model_gateway_profile_count(); }
 const char *runner_mail_profile_name(size_t index) { return model_mail_profile_at(index)->name; }
 size_t runner_mail_profile_count(void) { return model_mail_profile_count(); }
+const char *runner_account_profile_name(size_t index) { return model_account_profile_at(index)->name; }
+size_t runner_account_profile_count(void) { return model_account_profile_count(); }
+
 static size_t our_services(size_t index, const char **name_out) {
   size_t count = 0;
   for (size_t s = 0; s < MODEL_SERVICE_COUNT; s++) {

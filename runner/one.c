@@ -4,6 +4,7 @@
 
 #include "faults/binding.h"
 #include "faults/catalogue.h"
+#include "model/registration/registration.h"
 #include "sim/check.h"
 
 void runner_world_open(struct runner_world *world) {
@@ -25,7 +26,7 @@ void runner_world_close(struct runner_world *world) {
 static struct runner_result finish(struct runner_world *world, const struct runner_scenario *scenario, bool telling) {
   world->scenario = scenario;
   world->setup = scenario->setup;
-  world->setup.observer = &model_observer;
+  world->setup.observer = scenario->config.workflow == MODEL_WORKFLOW_REGISTRATION ? &saga_observer : &model_observer;
   world->setup.model = world->shop;
   world->setup.describe = model_describe;
   model_shop_prepare(world->shop, &scenario->config, world->world);

@@ -290,6 +290,20 @@ static void read_payment_instances(struct reader *reader, struct fy_node *value)
 static void read_mail_instances(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.mail_instances = (uint8_t)whole_number(reader, value, 1, SIM_INSTANCES_MAX);
 }
+static void read_saga_instances(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.saga_instances = (uint8_t)whole_number(reader, value, 1, SIM_INSTANCES_MAX);
+}
+static void read_second_payment(struct reader *reader, struct fy_node *value) { SCENARIO->config.second_payment = boolean(reader, value); }
+
+static void read_accounts(struct reader *reader, struct fy_node *value) {
+  char text[40], hint[120];
+  if (!scalar(reader, value, text, sizeof text, "an account provider's profile")) return;
+  const struct model_account_profile *profile = model_account_profile_find(text);
+  runner_suggest_words(hint, sizeof hint, text, runner_account_profile_name, runner_account_profile_count());
+  if (profile == NULL) fail_node(reader, value, "unknown account profile \"%s\"%s", text, hint);
+  else SCENARIO->config.accounts = *profile;
+}
+
 static void read_redeliveries(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.redeliveries_max = whole_number(reader, value, 1, 10000);
 }
@@ -309,10 +323,11 @@ static void read_mail(struct reader *reader, struct fy_node *value) {
 
 static void read_workflow(struct reader *reader, struct fy_node *value) {
   char text[40];
-  if (!scalar(reader, value, text, sizeof text, "payment or order")) return;
+  if (!scalar(reader, value, text, sizeof text, "payment, order or registration")) return;
   if (strcmp(text, "payment") == 0) SCENARIO->config.workflow = MODEL_WORKFLOW_PAYMENT;
   else if (strcmp(text, "order") == 0) SCENARIO->config.workflow = MODEL_WORKFLOW_ORDER;
-  else fail_node(reader, value, "\"%s\": payment or order is expected here", text);
+  else if (strcmp(text, "registration") == 0) SCENARIO->config.workflow = MODEL_WORKFLOW_REGISTRATION;
+  else fail_node(reader, value, "\"%s\": payment, order or registration is expected here", text);
 }
 
 static void read_key_retention(struct reader *reader, struct fy_node *value) {
@@ -517,6 +532,9 @@ static const struct key keys[] = {
     {"", "must_exercise", read_must_exercise},
     {"", "expect", read_expect},
     {"", "masked_by", read_masked_by},
+    {"", "accounts", read_accounts},
+    {"", "second_payment", read_second_payment},
+    {"instances", "sagas", read_saga_instances},
     {"instances", "orders", read_order_instances},
     {"instances", "payments", read_payment_instances},
     {"instances", "mails", read_mail_instances},
@@ -603,10 +621,12 @@ static void set_defaults(struct runner_scenario *scenario) {
                                            .restocking_fee_minor = -1,
                                            .reconcile_every_ns = SIM_DAY,
                                            .mail_instances = 1,
+                                           .saga_instances = 1,
+                                           .accounts = *model_account_profile_find("ideal"),
                                            .request_lifetime_ns = 10 * SIM_MINUTE,
                                            .lease_ns = SIM_MINUTE,
                                            .resolve_attempts = 12,
-                                           .redeliveries_max = 24,
+                                           .redeliveries_max = 0,
                                            .polls_max = 0,
                                            .order_instances = 1,
                                            .payment_instances = 1};
@@ -622,10 +642,14 @@ void runner_scenario_settle(struct runner_scenario *scenario) {
   const struct model_config *config = &scenario->config;
   setup->scenario = scenario->name;
   setup->scenario_seed = sim_hash_text(scenario->name);
-  setup->instance_count[SERVICE_CUSTOMERS] = 1;
+  bool saga = config->workflow == MODEL_WORKFLOW_REGISTRATION;
   setup->instance_count[SERVICE_GATEWAY] = 1;
-  setup->instance_count[SERVICE_ORDERS] = config->order_instances;
-  setup->instance_count[SERVICE_PAYMENTS] = config->payment_instances;
+  setup->instance_count[SERVICE_CUSTOMERS] = !saga;
+  setup->instance_count[SERVICE_ORDERS] = saga ? 0 : config->order_instances;
+  setup->instance_count[SERVICE_PAYMENTS] = saga ? 0 : config->payment_instances;
+  setup->instance_count[SERVICE_USERS] = setup->instance_count[SERVICE_XYZ] = saga;
+  setup->instance_count[SERVICE_REGISTRATIONS] = setup->instance_count[SERVICE_CHARGES] = setup->instance_count[SERVICE_ACCOUNTS] =
+      saga ? config->saga_instances : 0;
   bool whole = config->workflow == MODEL_WORKFLOW_ORDER;
   setup->instance_count[SERVICE_MAILS] = whole ? config->mail_instances : 0;
   setup->instance_count[SERVICE_WAREHOUSE] = setup->instance_count[SERVICE_MAILER] = setup->instance_count[SERVICE_CARRIER] = whole;
@@ -720,6 +744,8 @@ struct runner_scenario *runner_scenario_parse(const char *path, const char *text
     int64_t allowed = 2 * scenario->config.resolve_attempts;
     scenario->config.polls_max = allowed > POLLS_USUAL ? allowed : POLLS_USUAL;
   }
+  if (scenario->config.redeliveries_max == 0) /* not said: what the bus does, and what an operator requeues */
+    scenario->config.redeliveries_max = scenario->config.workflow == MODEL_WORKFLOW_REGISTRATION ? 80 : 24;
   scenario->hash = sim_hash_bytes(text, size);
   scenario->text = strndup(text, size);
   runner_scenario_settle(scenario);
@@ -883,9 +909,11 @@ void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
   if (config->overdue_after_ns > 0) print_duration(out, "overdue_after", config->overdue_after_ns);
   print_restorable(out, scenario->setup.not_restored);
   print_duration(out, "reconcile_every", config->reconcile_every_ns);
-  fprintf(out, "workflow: %s\n", config->workflow == MODEL_WORKFLOW_ORDER ? "order" : "payment");
-  fprintf(out, "instances: {orders: %d, payments: %d, mails: %d}\n", config->order_instances, config->payment_instances,
-          config->mail_instances);
+  static const char *const workflow[] = {"payment", "order", "registration"};
+  fprintf(out, "workflow: %s\n", workflow[config->workflow]);
+  fprintf(out, "instances: {orders: %d, payments: %d, mails: %d, sagas: %d}\n", config->order_instances, config->payment_instances,
+          config->mail_instances, config->saga_instances);
+  fprintf(out, "accounts: %s\nsecond_payment: %s\n", config->accounts.name, config->second_payment ? "true" : "false");
   fprintf(out, "mail: %s\n", config->mail.name);
   fprintf(out, "gateway:\n  profile: %s\n", config->gateway.name);
   fprintf(out, "  takes_keys: %s\n  looks_up: %s\n", config->gateway.takes_keys ? "true" : "false",

@@ -19,7 +19,18 @@ enum sim_event_kind {
   SIM_EVENT_TIMEOUT,
   SIM_EVENT_RESUME,
   SIM_EVENT_TIMER,
-  SIM_EVENT_BOOT
+  SIM_EVENT_BOOT,
+  SIM_EVENT_LEASE,
+  SIM_EVENT_REQUEUE
+};
+
+/* A message that the broker holds. */
+struct sim_parcel {
+  struct sim_message message;
+  size_t service;
+  enum { SIM_PARCEL_READY, SIM_PARCEL_WAITING, SIM_PARCEL_LEASED, SIM_PARCEL_DONE, SIM_PARCEL_IN_ERROR_QUEUE } state;
+  uint32_t deliveries, thrown, requeued;
+  struct sim_event *lease_end;
 };
 
 struct sim_event {
@@ -34,6 +45,8 @@ struct sim_event {
   struct sim_message *message;
   struct sim_call *call;
   struct sim_task *task;
+  struct sim_parcel *parcel; /* messages to an endpoint */
+  uint32_t number_of_delivery;
 };
 
 /* A handler under way. */
@@ -46,6 +59,8 @@ struct sim_task {
   struct sim_call *awaited;
   struct sim_subject subject; /* what its gaps are about, but for the step */
   bool in_transaction;
+  struct sim_parcel *parcel; /* of an endpoint */
+  bool failed;               /* it has thrown */
 };
 
 struct sim_call {
@@ -65,6 +80,7 @@ struct sim_mailbox {
 
 struct sim_letter {
   struct sim_message message;
+  struct sim_parcel *parcel;
   struct sim_letter *next;
 };
 
@@ -156,7 +172,7 @@ struct sim_sql_log {
   size_t count, capacity;
 };
 
-enum sim_crash_kind { SIM_CRASH_NONE, SIM_CRASH_NODE, SIM_CRASH_POWER };
+enum sim_crash_kind { SIM_CRASH_NONE, SIM_CRASH_NODE, SIM_CRASH_POWER, SIM_CRASH_TASK };
 
 struct sim_points { /* looked up once */
 #define SIM_POINT(field, name, answers) const struct sim_point *field;
@@ -197,6 +213,9 @@ struct sim_world {
   struct sim_sql_log *sql_log; /* NULL but in bench/ */
   /* What the running fiber asks of the scheduler when it ends itself. */
   enum sim_crash_kind crash;
+  struct sim_parcel *waiting[SIM_PARCELS_MAX]; /* for a node of their service to come up */
+  size_t waiting_count;
+  size_t error_count[SIM_SERVICES_MAX];
   struct sim_node *crash_node;
   bool restored; /* a database came back as an older copy in this run */
   enum sim_fate crash_fate;
@@ -217,7 +236,7 @@ void sim_node__gap_before(struct sim_node *node);
 void sim_node__block(struct sim_node *node);
 /* Wait in virtual time without a gap and without a story. */
 void sim_node__wait(struct sim_node *node, int64_t delay_ns);
-void sim_node__handle(struct sim_node *node, const struct sim_message *message);
+void sim_node__handle(struct sim_node *node, const struct sim_message *message, struct sim_parcel *parcel);
 void sim_node__run_task(struct sim_task *task);
 void sim_node__resume(struct sim_task *task);
 _Noreturn void sim_node__crash_self(struct sim_node *node, enum sim_crash_kind kind, enum sim_fate fate, uint64_t die);
@@ -242,5 +261,19 @@ void sim_sql__reopen(struct sim_world *world, size_t service);
 void sim_sql__on_row(void *context, sqlite3 *db, int operation, char const *database, char const *table, sqlite3_int64 old_rowid,
                      sqlite3_int64 new_rowid);
 void sim_sql__release(struct sim_world *world);
+
+/* broker.c */
+/* A message for an endpoint, taken over by the broker. */
+struct sim_parcel *sim_broker__take(struct sim_world *world, size_t service, const struct sim_message *message);
+/* No node of its service is up: it is delivered when one is. */
+void sim_broker__wait_for_node(struct sim_world *world, struct sim_parcel *parcel);
+void sim_broker__node_up(struct sim_world *world, size_t service);
+/* A handler takes it, for the time of a lease. */
+void sim_broker__lease(struct sim_world *world, struct sim_parcel *parcel);
+void sim_broker__lease_over(struct sim_world *world, struct sim_parcel *parcel, uint32_t delivery);
+/* The handler of that delivery has returned, or thrown. */
+void sim_broker__done(struct sim_world *world, struct sim_parcel *parcel, uint32_t delivery);
+void sim_broker__thrown(struct sim_world *world, struct sim_parcel *parcel, uint32_t delivery);
+void sim_broker__requeue(struct sim_world *world, struct sim_parcel *parcel);
 
 #endif

@@ -18,8 +18,11 @@ enum {
   SIM_FAULTS_MAX = 1024,             /* faults of one run or list: four times what begins healing */
   SIM_FAULTS_BEFORE_HEALING = 256,   /* then healing begins: a process that dies at every third step never gets up */
   SIM_MAILBOXES_MAX = 64,            /* subjects of one actor node that are busy at once */
+  SIM_ENDPOINT_TASKS = 16,           /* messages that one node of an endpoint works on at once; the rest wait */
+  SIM_PARCELS_MAX = 1024,            /* messages that wait for an endpoint to come up: a storm of repeats, a hundred or two */
+  SIM_REQUEUES_MAX = 3,              /* an operator requeues the same message so often, then leaves it */
   SIM_TABLES_MAX = 8,                /* tables of one service */
-  SIM_COLUMNS_MAX = 20,              /* columns of one table: the widest has eighteen */
+  SIM_COLUMNS_MAX = 24,              /* columns of one table: the widest has twenty-one */
   SIM_ROWS_MAX = 512,                /* rows of one database that the durable copy follows */
   SIM_STATEMENTS_MAX = 32,           /* prepared statements of one service */
   SIM_CHANGES_MAX = 128,             /* rows one transaction may change */

@@ -51,7 +51,7 @@ static void leave(struct sim_node *node, const struct sim_message *message) {
   if (!node->service->outside && observer != NULL && observer->leaves != NULL) observer->leaves(node, message);
 }
 
-void sim_send(struct sim_node *node, size_t to_service, const struct sim_message *message, int64_t resend_after_ns) {
+static void send(struct sim_node *node, size_t to_service, const struct sim_message *message, int64_t resend_after_ns, int64_t delay_ns) {
   struct sim_world *world = node->world;
   sim_node__gap_before(node);
   struct sim_event *event = message_event(world, SIM_EVENT_DELIVER, node, to_service, message);
@@ -59,8 +59,18 @@ void sim_send(struct sim_node *node, size_t to_service, const struct sim_message
   sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_SEND, node->name.hash, world->kind[message->kind].hash, message->id.hash);
   tell_message(world, node, "sends", event->message, to_service);
   leave(node, event->message);
-  sim_world__push(world, world->now_ns + LATENCY_NS, event);
+  if (world->service[to_service].endpoint) event->parcel = sim_broker__take(world, to_service, event->message);
+  sim_world__push(world, world->now_ns + LATENCY_NS + delay_ns, event);
   if (world->current != NULL) sim_node__gap(node, world->kind_sent[message->kind]);
+}
+
+void sim_send(struct sim_node *node, size_t to_service, const struct sim_message *message, int64_t resend_after_ns) {
+  send(node, to_service, message, resend_after_ns, 0);
+}
+
+void sim_send_later(struct sim_node *node, size_t to_service, const struct sim_message *message, int64_t delay_ns) {
+  REQUIRE(node->world->service[to_service].endpoint);
+  send(node, to_service, message, 0, delay_ns);
 }
 
 void sim_notify(struct sim_node *node, size_t to_service, const struct sim_message *message) {
@@ -153,6 +163,10 @@ static void come_twice(struct sim_world *world, const struct sim_event *event, b
   copy->message = sim_arena_take(&world->arena, sizeof *copy->message);
   *copy->message = *event->message;
   copy->message->copy = 2;
+  if (event->parcel != NULL) {
+    copy->parcel = sim_broker__take(world, event->service, copy->message);
+    copy->message = &copy->parcel->message;
+  }
   if (as_twin) copy->message->attempt += TWIN_ATTEMPT;
   sim_tell(world, "network", "delivers %s %s twice", world->kind[event->message->kind].text, event->message->id.text);
   sim_world__push(world, world->now_ns, copy);
@@ -167,6 +181,7 @@ static bool bus_fate(struct sim_world *world, struct sim_event *event) {
   if (next != NULL || (unreduced & SIM_ASK_BEHIND_NOTHING)) offered |= 1U << BUS_BEHIND_NEXT;
   if (event->message->resend_at_ns > world->now_ns) offered |= 1U << BUS_BEHIND_TIMER;
   if (receiver_up(world, event->service) || (unreduced & SIM_ASK_LOST_TO_NOBODY)) offered |= 1U << BUS_LOST;
+  if (event->parcel != NULL) offered &= (uint8_t) ~((1U << BUS_LOST) | (1U << BUS_PAST_RETRIES)); /* the broker loses nothing */
   int answer = sim_world__ask(world, world->point.bus, &subject, offered);
   switch (answer) {
     case BUS_BEHIND_NEXT: put_off(world, event, next != NULL ? next->time_ns : world->now_ns, "just after the next event"); return false;
@@ -206,6 +221,10 @@ void sim_link__deliver(struct sim_world *world, struct sim_event *event) {
   struct sim_message *message = event->message;
   if (!event->asked && !(event->kind == SIM_EVENT_NOTICE ? notice_fate(world, event) : bus_fate(world, event))) return;
   struct sim_node *node = route(world, event->service, message);
+  if (!node->up && event->parcel != NULL) {
+    sim_broker__wait_for_node(world, event->parcel);
+    return;
+  }
   if (!node->up) {
     sim_tell(world, "network", "finds %s down: %s %s is lost", node->name.text, world->kind[message->kind].text, message->id.text);
     return;
@@ -219,9 +238,13 @@ void sim_link__deliver(struct sim_world *world, struct sim_event *event) {
   if (message->from->service->outside || event->asked) world->disturbed_ns = world->now_ns;
   sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_DELIVER, node->name.hash, world->kind[message->kind].hash,
                 sim_mix(message->id.hash, message->copy));
+  if (event->parcel != NULL) {
+    sim_broker__lease(world, event->parcel);
+    message = &event->parcel->message;
+  }
   const struct sim_observer *observer = world->setup->observer;
   if (observer != NULL && observer->delivered != NULL) observer->delivered(node, message);
-  sim_node__handle(node, message);
+  sim_node__handle(node, message, event->parcel);
 }
 
 void sim_link__request(struct sim_world *world, struct sim_event *event) {

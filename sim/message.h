@@ -21,6 +21,7 @@ struct sim_message {
   struct sim_node *from;
   uint32_t from_life;
   int64_t sent_ns;
+  uint32_t delivery;     /* to an endpoint: which delivery of the broker this is, from 1 */
   uint32_t copy;         /* 1, or 2 for the copy of a doubled message */
   int64_t resend_at_ns;  /* when the sender's own timer for it fires; 0 when it has none */
   struct sim_call *call; /* set when it is the request of a call */

@@ -4,10 +4,10 @@
 #include "sim/check.h"
 #include "sim/internal.h"
 
-enum { GAP_YIELD = 1, GAP_CRASH, GAP_PAUSE, GAP_PAUSE_DAYS, GAP_POWER_LOST };
+enum { GAP_YIELD = 1, GAP_CRASH, GAP_PAUSE, GAP_PAUSE_DAYS, GAP_POWER_LOST, GAP_THROWS };
 enum { RESTART_HOURS = 1, RESTART_DAYS, RESTART_RESTORED };
 /* Messages sent by later lives of a node count their tries from 100 a life, so that addresses rarely repeat. */
-enum { TRIES_OF_A_LIFE = 100 };
+enum { TRIES_OF_A_LIFE = 100, TRIES_OF_A_DELIVERY = 10 };
 
 static const int64_t RESTART_SECONDS_NS = 5 * SIM_SECOND;
 static const int64_t RESTART_HOURS_NS = 3 * SIM_HOUR;
@@ -95,8 +95,14 @@ void sim_node__gap(struct sim_node *node, const char *step) {
   if (node->connection != NULL &&
       (sim_disk_unsynced(&node->connection->storage->disk) || other_instance_up(node) || (unreduced & SIM_ASK_POWER_WHEN_SYNCED)))
     offered |= 1U << GAP_POWER_LOST;
+  if (task->parcel != NULL) offered |= (uint8_t)(1U << GAP_THROWS);
   int answer = sim_world__ask(world, world->point.gap, &task->subject, offered);
   if (answer == 0) return;
+  if (answer == GAP_THROWS) {
+    sim_tell(world, node->name.text, "THROWS after \"%s\": the message will come again", step);
+    task->failed = true;
+    sim_node__crash_self(node, SIM_CRASH_TASK, SIM_FATE_KEPT, 0);
+  }
   if (answer == GAP_CRASH) {
     sim_tell(world, node->name.text, "CRASHES after \"%s\"", step);
     sim_node__crash_self(node, SIM_CRASH_NODE, SIM_FATE_KEPT, 0);
@@ -231,18 +237,20 @@ static void task_body(void *argument) {
   node->service->handle(node, &task->message);
 }
 
-static void start_task(struct sim_node *node, const struct sim_message *message, bool booting) {
+static void start_task(struct sim_node *node, const struct sim_message *message, struct sim_parcel *parcel, bool booting) {
   struct sim_world *world = node->world;
   struct sim_task *task = sim_arena_take(&world->arena, sizeof *task);
   task->node = node;
   task->life = node->life;
   task->booting = booting;
+  task->parcel = parcel;
   task->subject = (struct sim_subject){.who = &node->name, .life = node->life};
   if (message != NULL) {
     task->message = *message;
     task->subject.what = &world->kind[message->kind];
     task->subject.id = &task->message.id;
     task->subject.attempt = message->attempt + (message->from_life > 1 ? (message->from_life - 1) * TRIES_OF_A_LIFE : 0);
+    if (message->delivery > 1) task->subject.attempt += (message->delivery - 1) * TRIES_OF_A_DELIVERY;
   }
   ENSURE(node->task_count < SIM_FIBERS_MAX);
   node->task[node->task_count++] = task;
@@ -265,18 +273,29 @@ static void hold_letter(struct sim_node *node, const struct sim_letter *letter) 
   event->life = node->life;
   event->message = sim_arena_take(&node->world->arena, sizeof *event->message);
   *event->message = letter->message;
+  event->parcel = letter->parcel;
   sim_world__push(node->world, node->paused_until_ns, event);
 }
 
 static void boot_ended(struct sim_node *node) {
   node->starting = false;
+  if (node->service->endpoint) sim_broker__node_up(node->world, node->service_index);
   struct sim_letter *letter = node->inbox_first;
   uint32_t life = node->life;
   node->inbox_first = node->inbox_last = NULL;
   for (; letter != NULL && node->up && node->life == life; letter = letter->next) {
     if (node->paused_until_ns > node->world->now_ns) hold_letter(node, letter);
-    else sim_node__handle(node, &letter->message);
+    else sim_node__handle(node, &letter->message, letter->parcel);
   }
+}
+
+/* An endpoint that was as busy as it may be has a place for the next message. */
+static void take_next(struct sim_node *node) {
+  struct sim_letter *letter = node->inbox_first;
+  if (letter == NULL || !node->up || node->starting) return;
+  node->inbox_first = letter->next;
+  if (node->inbox_first == NULL) node->inbox_last = NULL;
+  start_task(node, &letter->message, letter->parcel, false);
 }
 
 /* A task ended by itself: let its mailbox go on with the next letter. */
@@ -284,8 +303,14 @@ static void task_ended(struct sim_task *task) {
   struct sim_node *node = task->node;
   ENSURE(!task->in_transaction);
   forget_task(node, task);
+  if (task->parcel != NULL && task->failed) sim_broker__thrown(node->world, task->parcel, task->message.delivery);
+  else if (task->parcel != NULL) sim_broker__done(node->world, task->parcel, task->message.delivery);
   if (task->booting) {
     boot_ended(node);
+    return;
+  }
+  if (node->service->endpoint) {
+    take_next(node);
     return;
   }
   if (!node->service->actor) return;
@@ -298,13 +323,19 @@ static void task_ended(struct sim_task *task) {
   }
   mailbox->first = letter->next;
   mailbox->busy = true;
-  start_task(node, &letter->message, false);
+  start_task(node, &letter->message, NULL, false);
 }
 
 /* What follows when control is back from a fiber. */
 static void after_fiber(struct sim_task *task, bool blocked) {
   struct sim_world *world = task->node->world;
   world->current = NULL;
+  if (world->crash == SIM_CRASH_TASK) {
+    world->crash = SIM_CRASH_NONE;
+    task->fiber = NULL;
+    task_ended(task);
+    return;
+  }
   if (world->crash != SIM_CRASH_NONE) {
     task->fiber = NULL;
     forget_task(task->node, task);
@@ -329,13 +360,16 @@ void sim_node__resume(struct sim_task *task) {
   after_fiber(task, blocked);
 }
 
-void sim_node__handle(struct sim_node *node, const struct sim_message *message) {
+void sim_node__handle(struct sim_node *node, const struct sim_message *message, struct sim_parcel *parcel) {
   if (node->service->outside) {
     node->service->handle(node, message);
     return;
   }
-  if (node->starting) {
-    append(&node->inbox_first, &node->inbox_last, letter_of(node, message));
+  bool busy = node->service->endpoint && node->task_count >= SIM_ENDPOINT_TASKS;
+  if (node->starting || busy) {
+    struct sim_letter *letter = letter_of(node, message);
+    letter->parcel = parcel;
+    append(&node->inbox_first, &node->inbox_last, letter);
     return;
   }
   if (node->service->actor) {
@@ -346,7 +380,7 @@ void sim_node__handle(struct sim_node *node, const struct sim_message *message) 
     }
     mailbox->busy = true;
   }
-  start_task(node, message, false);
+  start_task(node, message, parcel, false);
 }
 
 void sim_node__boot(struct sim_node *node) {
@@ -359,9 +393,10 @@ void sim_node__boot(struct sim_node *node) {
     sim_tell(world, node->name.text, "is up again (life %u)", node->life);
   }
   sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_BOOT, node->name.hash, node->life, 0);
+  if (node->service->start == NULL && node->service->endpoint) sim_broker__node_up(world, node->service_index);
   if (node->life == 1 && node->service->start == NULL) return;
   node->starting = true;
-  start_task(node, NULL, true);
+  start_task(node, NULL, NULL, true);
 }
 
 /* Bring what was put off to the end of a pause to the present, in its order, behind what is due now. */

@@ -37,6 +37,7 @@ struct sim_row;
 struct sim_service {
   const char *name;
   bool outside;             /* somebody else's: no database, no fiber, no fault of ours */
+  bool endpoint;            /* takes its messages from the broker: each comes until a handler has returned */
   bool actor;               /* one message at a time for each subject; otherwise several at once */
   const char *schema;       /* SQL that makes the tables; NULL for no database */
   const char *const *table; /* names of the tables whose rows the durable copy follows */
@@ -66,6 +67,8 @@ struct sim_observer {
   void (*paused)(struct sim_node *node, int64_t until_ns);
   /* A restarted node has read its database again; the durable copy is settled. */
   void (*recovered)(struct sim_node *node);
+  /* The broker gave a message to an endpoint up: it lies in the error queue. */
+  void (*given_up)(struct sim_world *world, size_t service, const struct sim_message *message);
   /* Quiet: judge what must eventually hold. */
   void (*judge)(struct sim_world *world);
 };
@@ -83,21 +86,35 @@ enum sim_unreduced {
   SIM_ASK_GAPS_TWICE = 16,       /* a gap also before each step, where one after the step before it was asked */
 };
 
+/* How the broker treats messages to endpoints. Lifetime: campaign. */
+struct sim_broker {
+  const char *name;
+  const char *about;
+  int64_t lease_ns;         /* a message under way comes again after this; 0: sim_setup.lease_ns */
+  uint32_t tries_at_once;   /* deliveries of a round, each right behind the one that threw */
+  uint32_t rounds_later;    /* rounds after the first, each after a longer pause */
+  int64_t round_gap_ns;     /* before the first of these; doubled for each further one, */
+  int64_t round_gap_max_ns; /* up to this */
+  bool drops;               /* what was given up is gone, not in the error queue */
+  bool never_gives_up;
+};
+
 /* What one run is made of, apart from its decisions. Owner: the caller, for the whole run. */
 struct sim_setup {
   const char *scenario;
   uint64_t scenario_seed;                   /* of SQLite's own randomness: from the scenario, never from the run's seed */
   uint8_t instance_count[SIM_SERVICES_MAX]; /* 0 leaves the service out; an outsider has 1 */
   enum sim_durability durability;
-  unsigned unreduced;          /* enum sim_unreduced; 0 outside tests */
-  uint32_t not_restored;       /* services whose databases are never set back to an older copy, a bit each */
-  bool reopen_at_crash;        /* close, reopen and prepare again at each crash, as a cross-check of the kept connection */
-  int64_t request_lifetime_ns; /* a call request on its way arrives within this or never */
-  int64_t lease_ns;            /* the longest lease in force: a pause outlasts it */
-  int64_t retry_window_ns;     /* after this nobody resends */
-  int64_t dedup_retention_ns;  /* after this receivers may forget ids */
-  int64_t faults_until_ns;     /* healing not before this */
-  int64_t resolve_within_ns;   /* quiet by then after the last disturbance, or stuck */
+  unsigned unreduced;              /* enum sim_unreduced; 0 outside tests */
+  uint32_t not_restored;           /* services whose databases are never set back to an older copy, a bit each */
+  bool reopen_at_crash;            /* close, reopen and prepare again at each crash, as a cross-check of the kept connection */
+  int64_t request_lifetime_ns;     /* a call request on its way arrives within this or never */
+  int64_t lease_ns;                /* the longest lease in force: a pause outlasts it */
+  int64_t retry_window_ns;         /* after this nobody resends */
+  int64_t dedup_retention_ns;      /* after this receivers may forget ids */
+  int64_t faults_until_ns;         /* healing not before this */
+  int64_t resolve_within_ns;       /* quiet by then after the last disturbance, or stuck */
+  const struct sim_broker *broker; /* NULL: the usual one */
   const struct sim_observer *observer;
   void *model; /* the model's own, for its callbacks */
   /* Words for a message in a story: what it says, without who and when. False: the story leaves it out, as the model sums it up
@@ -182,6 +199,13 @@ void sim_node_set_memory(struct sim_node *node, void *memory);
 
 /* Send over the bus to a service; `resend_after_ns` is when the sender's own timer will send it again (0: never). */
 void sim_send(struct sim_node *node, size_t to_service, const struct sim_message *message, int64_t resend_after_ns);
+/* Send to an endpoint, to be delivered not before `delay_ns` have passed. */
+void sim_send_later(struct sim_node *node, size_t to_service, const struct sim_message *message, int64_t delay_ns);
+/* The handler has thrown: nothing of this message is acknowledged, and it will be delivered again. The handler returns next,
+   with no transaction open. */
+void sim_message_failed(struct sim_node *node);
+/* Messages to an endpoint that lie in the error queue. */
+size_t sim_broker_error_count(const struct sim_world *world, size_t service);
 /* Send a notice (an outsider's message to us), which may also come twice under two ids, or be given up. */
 void sim_notify(struct sim_node *node, size_t to_service, const struct sim_message *message);
 enum sim_call_end { SIM_CALL_ANSWERED, SIM_CALL_UNANSWERED };
