@@ -51,6 +51,10 @@ JUDGED = {
     "refund_follows_charge": ("when a refund request leaves", "refunds.c"),
     "refund_matches_cancellation": ("when RefundRequested is durable", "refunds.c"),
     "outbox_is_prompt": ("when a message of the outbox leaves for the first time", "outbox.c"),
+    "account_at_most_once": ("at each entry in the account provider's ledger", "../registration/facts.c"),
+    "one_saga_per_registration": ("when a saga's row becomes durable", "../registration/facts.c"),
+    "compensate_only_landed": ("when a request to undo a step leaves", "../registration/facts.c"),
+    "account_implies_registered_or_disabled": ("at the end of the run", "../registration/facts.c"),
     "overdue_is_alerted": ("at the end of the run", "overdue.c"),
     "outbox_drains": ("at the end of the run", "outbox.c"),
     "email_at_least_once": ("at the end of the run", "mails.c"),
@@ -137,7 +141,7 @@ def invariants(kind):
         judged, file = JUDGED[a[1]]
         if not (ROOT / "model/invariants" / file).is_file():
             sys.exit(f"docs/tables.py: there is no model/invariants/{file}")
-        lines += [f"### {a[1]}", "", a[3], "", f"- Judged {judged}.", f"- Danger: {a[4]}.", f"- Remedy: {a[5]}", f"- File: `model/invariants/{file}`.", ""]
+        lines += [f"### {a[1]}", "", a[3], "", f"- Judged {judged}.", f"- Danger: {a[4]}.", f"- Remedy: {a[5]}", f"- File: `{('model/invariants/' + file).replace('invariants/../', '')}`.", ""]
     return lines[:-1]
 
 

@@ -16,7 +16,8 @@ struct step_fact {
   bool provider_declined; /* the provider did refuse it */
   uint32_t declined_life[SIM_INSTANCES_MAX];
   uint64_t reference; /* that the last request left under */
-  uint32_t requests, polls;
+  uint32_t requests, polls, hasty_polls;
+  int64_t polled_ns;
   bool open; /* the outcome of the last request is unknown to us */
   int64_t open_since_ns;
   uint32_t definite_mask; /* instances that hold a definite answer which is not durable yet */
@@ -189,7 +190,7 @@ static void take_step(struct model_shop *shop, enum sim_change kind, const struc
   if (step->status == before || sim_durable_settling(shop->world)) return;
   if (step->status == STATE_COMPLETED) completed(shop, "charges", fact, which_step, step->result);
   if (step->status == STATE_FAILED)
-    failed_while_unknown(shop, sim_world_kind(shop->world, saga_step_info(which_step)->command)->text, fact, which_step);
+    failed_while_unknown(shop, sim_world_kind(shop->world, (uint16_t)saga_step_info(which_step)->command)->text, fact, which_step);
   if (step->status == STATE_COMPLETED || step->status == STATE_FAILED) step->definite_mask = 0;
 }
 
@@ -298,6 +299,23 @@ static void told(struct sim_node *node, const struct sim_message *message) {
   }
 }
 
+/* Count and pace: a crash or an exception may repeat a query at once, a design that has no pause repeats them all. */
+static void poll_leaves(struct model_shop *shop, const struct sim_message *query, enum saga_step which_step) {
+  static const int64_t hasty_ns = 5 * SIM_SECOND;
+  enum { HASTY_MAX = 14 };
+  struct step_fact *step = &fact_of(shop, query->subject)->step[which_step];
+  int64_t now_ns = sim_world_now(shop->world);
+  if (++step->polls > 1) sim_danger(shop->world, INVARIANT_POLLING_IS_BOUNDED);
+  if (step->polls > 1 && now_ns - step->polled_ns < hasty_ns) step->hasty_polls++;
+  step->polled_ns = now_ns;
+  if (step->polls > (uint32_t)shop->config->polls_max)
+    sim_violated(shop->world, INVARIANT_POLLING_IS_BOUNDED, "The provider is asked about the %s of registration:%" PRId64 " without end.",
+                 name_of(which_step), query->subject);
+  else if (step->hasty_polls > HASTY_MAX)
+    sim_violated(shop->world, INVARIANT_POLLING_IS_BOUNDED,
+                 "The provider is asked about the %s of registration:%" PRId64 " without a pause.", name_of(which_step), query->subject);
+}
+
 static void on_leaves(struct sim_node *node, const struct sim_message *message) {
   struct model_shop *shop = model_shop_of(node);
   enum saga_step step;
@@ -314,10 +332,7 @@ static void on_leaves(struct sim_node *node, const struct sim_message *message) 
     case KIND_ASK_ACCOUNT:
     case KIND_ASK_DISABLE:
       if (!request_step(message, &step)) return;
-      if (++fact_of(shop, message->subject)->step[step].polls > 1) sim_danger(shop->world, INVARIANT_POLLING_IS_BOUNDED);
-      if (fact_of(shop, message->subject)->step[step].polls > (uint32_t)shop->config->polls_max)
-        sim_violated(shop->world, INVARIANT_POLLING_IS_BOUNDED,
-                     "The provider is asked about the %s of registration:%" PRId64 " without end.", name_of(step), message->subject);
+      poll_leaves(shop, message, step);
       return;
     case KIND_REGISTRATION_ACCEPTED:
     case KIND_REGISTERED:

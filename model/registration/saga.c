@@ -137,7 +137,9 @@ static void undo(struct sim_node *node, struct saga *saga, struct saga_letters *
   static const enum saga_step undoing[] = {SAGA_REFUND, SAGA_REFUND_SECOND, SAGA_DISABLE};
   for (size_t i = 0; i < sizeof undoing / sizeof undoing[0]; i++) {
     enum saga_step step = undoing[i];
-    if (saga->status[step] == STATE_NOT_REQUESTED && to_be_undone(node, saga, step)) ask_for(node, saga, letters, step);
+    bool unguarded = MODEL_CHOSEN(model_design_of(node), COMPENSATION_GUARD, NONE);
+    bool none_yet = saga->status[step] == STATE_NOT_REQUESTED || unguarded;
+    if (none_yet && to_be_undone(node, saga, step)) ask_for(node, saga, letters, step);
   }
 }
 
@@ -308,7 +310,7 @@ static void complete(struct sim_node *node, struct saga *saga, const struct sim_
   if (saga->complete || saga->aborted) return;
   struct sim_id id = sim_id_join("registration:", saga->registration, "");
   struct sim_subject subject = {.id = &id, .what = sim_world_kind(shop->world, KIND_COMPLETE_REGISTRATION), .step = "local step"};
-  if (model_ask(shop, "registration.completes", &subject) == 0) {
+  if (model_ask(shop, "saga.completes", &subject) == 0) {
     saga->complete = true;
   } else {
     saga->aborted = true;

@@ -172,7 +172,7 @@ static struct sim_id key_of(const struct sim_node *node, const struct step *step
   bool correlation =
       (payment && MODEL_CHOSEN(design, SAGA_PAYMENT_KEY, CORRELATION)) || (account && MODEL_CHOSEN(design, EXTERNAL_KEY, CORRELATION));
   if (correlation) return sim_id_join("registration:", step->registration, "");
-  if (per_execution) return numbered(&step->id, "#", step->attempts);
+  if (per_execution) return numbered(&step->id, "#", step->attempts + (is_refund(step->step) ? step->asks : 0));
   return step->id;
 }
 
@@ -223,7 +223,9 @@ static enum model_state refused(const struct sim_node *node, struct step *step) 
   const struct model_design *design = model_design_of(node);
   step->reason = REASON_DECLINED;
   if (saga_step_info(step->step)->undoes == SAGA_STEP_COUNT) return STATE_FAILED;
-  return MODEL_CHOSEN(design, COMPENSATION_FAILURE, GIVE_UP) ? STATE_FAILED : STATE_PARKED;
+  bool left = MODEL_CHOSEN(design, COMPENSATION_FAILURE, GIVE_UP) ||
+              (step->step == SAGA_DISABLE && MODEL_CHOSEN(design, EXTERNAL_IRREVERSIBLE, UNDO_ANYWAY));
+  return left ? STATE_FAILED : STATE_PARKED;
 }
 
 static void finish(struct sim_node *node, struct step *step, enum model_gateway_status status) {
@@ -352,6 +354,11 @@ static void known(struct sim_node *node, struct step *step, bool asked) {
     execute(node, step);
     return;
   }
+  bool thrown = step->status == STATE_PENDING && is_payment(step->step) && MODEL_CHOSEN(design, SAGA_DECLINE, EXCEPTION);
+  if (thrown && !asked) { /* the exception is retried as any other */
+    repeat(node, step);
+    return;
+  }
   if (step->status == STATE_UNKNOWN) {
     if (asked) resolve(node, step);
     return; /* a Verify message is on its way */
@@ -370,8 +377,32 @@ static bool writes_intent_first(const struct sim_node *node, enum saga_step step
   return !(with_result && is_payment(step));
 }
 
-static bool unguarded(const struct sim_node *node, enum saga_step step) {
-  return is_refund(step) && MODEL_CHOSEN(model_design_of(node), COMPENSATION_RECORD, NONE);
+static bool unguarded(const struct sim_node *node) { return MODEL_CHOSEN(model_design_of(node), SAGA_RECORD, NONE); }
+
+/* external.undo=fire_and_forget: asked for once, and done. */
+static void fire_and_forget(struct sim_node *node, struct step *step) {
+  call(node, step, saga_step_info(step->step)->request, false);
+  step->status = STATE_COMPLETED;
+  record(node, step);
+}
+
+/* An account at a provider that undoes nothing: a case, without asking. */
+static bool cannot_be_undone(const struct sim_node *node, const struct step *step) {
+  return step->step == SAGA_DISABLE && !model_shop_of(node)->config->accounts.undoes &&
+         !MODEL_CHOSEN(model_design_of(node), EXTERNAL_IRREVERSIBLE, UNDO_ANYWAY);
+}
+
+/* Do what the intent says, which is durable. */
+static void carry_out(struct sim_node *node, struct step *step) {
+  bool forget = step->step == SAGA_DISABLE && MODEL_CHOSEN(model_design_of(node), EXTERNAL_UNDO, FIRE_AND_FORGET);
+  if (cannot_be_undone(node, step)) {
+    step->reason = REASON_DECLINED;
+    park(node, step);
+  } else if (forget) {
+    fire_and_forget(node, step);
+  } else {
+    execute(node, step);
+  }
 }
 
 static void command(struct sim_node *node, const struct sim_message *message) {
@@ -392,10 +423,10 @@ static void command(struct sim_node *node, const struct sim_message *message) {
   bool forgotten = MODEL_CHOSEN(model_design_of(node), RETRIES_DEDUP, SHORT) && read_step(node, &step.id, &seen) &&
                    model_now(node) - seen.created_ns > SHORT_RETENTION_NS;
   sim_sql_begin(node);
-  int changed = insert_step(node, &step, unguarded(node, step.step) || forgotten ? REPLACE_STEP : INSERT_STEP);
+  int changed = insert_step(node, &step, unguarded(node) || forgotten ? REPLACE_STEP : INSERT_STEP);
   if (changed == 1) {
     model_commit(node, "step intent");
-    execute(node, &step);
+    carry_out(node, &step);
     return;
   }
   sim_sql_rollback(node);
