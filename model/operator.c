@@ -9,7 +9,7 @@
 #include "sim/check.h"
 
 enum { LEAVES, WORKS_OFF, DAYS_LATER };
-enum { TRIES_MAX = 12 };
+enum { TRIES_MAX = 30 };
 static const int64_t DAY_NS = SIM_DAY;
 static const int64_t AGAIN_NS = SIM_HOUR;
 

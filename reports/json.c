@@ -74,3 +74,31 @@ void report_json_summary(FILE *out, const struct report_summary *summary) {
   }
   write_line(out, object);
 }
+
+static json_t *words_or_null(const char *text) { return text != NULL ? json_string(text) : json_null(); }
+
+void report_json_matrix_row(FILE *out, const struct report_matrix_row *row) {
+  json_t *object = json_object();
+  json_object_set_new(object, "type", json_string(row->holds ? "must_hold" : "mistake"));
+  json_object_set_new(object, "what", json_string(row->what));
+  json_object_set_new(object, "scenario", json_string(row->scenario));
+  json_object_set_new(object, "stated", json_string(row->stated));
+  json_object_set_new(object, "found", words_or_null(row->found));
+  json_object_set_new(object, "alone", words_or_null(row->alone));
+  json_object_set_new(object, "masked_by", words_or_null(row->masked_by));
+  json_object_set_new(object, "seeds", json_integer((json_int_t)row->seeds));
+  json_object_set_new(object, "failing", json_integer((json_int_t)row->failing));
+  json_object_set_new(object, "faults", row->faults < 0 ? json_null() : json_integer(row->faults));
+  json_object_set_new(object, "runs_needed", json_integer((json_int_t)row->runs_needed));
+  json_object_set_new(object, "smallest", words_or_null(row->smallest));
+  json_object_set_new(object, "as_stated", json_boolean(row->as_stated));
+  write_line(out, object);
+}
+
+void report_json_matrix_end(FILE *out, size_t rows, size_t wrong) {
+  json_t *object = json_object();
+  json_object_set_new(object, "type", json_string("summary"));
+  json_object_set_new(object, "rows", json_integer((json_int_t)rows));
+  json_object_set_new(object, "not_as_stated", json_integer((json_int_t)wrong));
+  write_line(out, object);
+}

@@ -31,6 +31,22 @@ struct report_move { /* how often an event met a state */
   uint64_t count;
 };
 
+/* One row of the matrix: a mistake with its needs, or something that must hold. */
+struct report_matrix_row {
+  const char *what;      /* "axis=choice", or what must hold */
+  const char *scenario;  /* its world */
+  const char *stated;    /* invariants that it must break */
+  const char *found;     /* those that broke */
+  const char *alone;     /* those that broke without the scenario's further choices; NULL: it has none */
+  const char *masked_by; /* the guard that hides it, taken out by the scenario; "" for none */
+  uint64_t seeds, failing;
+  int faults;           /* of the smallest run that breaks what was stated; -1: exploring found none */
+  uint64_t runs_needed; /* explored up to it */
+  const char *smallest; /* its faults in words */
+  bool holds;           /* it must hold */
+  bool as_stated;
+};
+
 struct report_summary {
   const char *scenario;
   uint64_t runs, failing_runs, stuck_runs;
@@ -90,5 +106,10 @@ void report_text_count(uint64_t number, char *out, size_t size);
 /* One JSON object a line. Digests are hex strings. */
 void report_json_finding(FILE *out, const struct report_finding *finding);
 void report_json_summary(FILE *out, const struct report_summary *summary);
+
+void report_text_matrix_row(FILE *out, const struct report_matrix_row *row);
+void report_text_matrix_end(FILE *out, size_t rows, size_t wrong);
+void report_json_matrix_row(FILE *out, const struct report_matrix_row *row);
+void report_json_matrix_end(FILE *out, size_t rows, size_t wrong);
 
 #endif

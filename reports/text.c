@@ -192,3 +192,25 @@ void report_text_story(FILE *out, const struct report_story_line *line, size_t c
   for (size_t i = 0; i < told; i++) free((void *)(uintptr_t)joined[i].text);
   free(joined);
 }
+
+void report_text_matrix_row(FILE *out, const struct report_matrix_row *row) {
+  fprintf(out, "%s %s, in %s: ", row->as_stated ? " ok " : "BAD ", row->what, row->scenario[0] != '\0' ? row->scenario : "no world");
+  if (row->holds) {
+    fprintf(out, "%s", row->failing == 0 ? "holds" : "BREAKS ");
+    fprintf(out, "%s\n", row->found);
+    return;
+  }
+  fprintf(out, "%" PRIu64 " of %" PRIu64 " seeds fail\n", row->failing, row->seeds);
+  fprintf(out, "       stated      %s\n       found       %s\n", row->stated, row->found);
+  if (row->alone != NULL) fprintf(out, "       alone       %s\n", row->alone[0] != '\0' ? row->alone : "nothing");
+  if (row->masked_by != NULL && row->masked_by[0] != '\0') fprintf(out, "       masked by   %s\n", row->masked_by);
+  if (row->faults < 0) fprintf(out, "       smallest    none of up to two faults among those explored\n");
+  else
+    fprintf(out, "       smallest    %d fault%s, %" PRIu64 " runs%s%s\n", row->faults, row->faults == 1 ? "" : "s", row->runs_needed,
+            row->faults > 0 ? ": " : "", row->smallest);
+}
+
+void report_text_matrix_end(FILE *out, size_t rows, size_t wrong) {
+  if (wrong == 0) fprintf(out, "%zu rows, all as stated\n", rows);
+  else fprintf(out, "%zu rows, %zu not as stated\n", rows, wrong);
+}

@@ -14,6 +14,8 @@ int runner_command_check(const struct runner_options *options);
 int runner_command_report(const struct runner_options *options);
 /* compare.c */
 int runner_command_compare(const struct runner_options *options);
+/* matrix.c */
+int runner_command_matrix(const struct runner_options *options);
 int runner_command_list(const struct runner_options *options);
 
 /* The signal that asked us to stop, shared with all workers; 0 for none. */

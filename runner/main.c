@@ -23,6 +23,7 @@ static int dispatch(const struct runner_options *options) {
       {"run", runner_command_run},       {"explore", runner_command_explore}, {"replay", runner_command_replay},
       {"shrink", runner_command_shrink}, {"explain", runner_command_explain}, {"check", runner_command_check},
       {"list", runner_command_list},     {"report", runner_command_report},   {"compare", runner_command_compare},
+      {"matrix", runner_command_matrix},
   };
   for (size_t i = 0; i < sizeof command / sizeof command[0]; i++) {
     if (strcmp(command[i].name, options->command) == 0) return command[i].run(options);

@@ -30,6 +30,7 @@ static const char usage[] =
     "  oncesim check SCENARIO... [--print]                               read a scenario, say what is wrong with it\n"
     "  oncesim compare DESIGN DESIGN [SCENARIO] [--seeds N]              two designs on the same seeds; a DESIGN is\n"
     "                 \"recommended\", AXIS=CHOICE[,AXIS=CHOICE...], or a design file\n"
+    "  oncesim matrix [AXIS[=CHOICE]|recommended...] [--jobs J] [--json] every mistake: stated against found; what must hold\n"
     "  oncesim report [DIR] [--json]      what a run with --out DIR (default: .) has left there; junit.xml is written anew\n"
     "  oncesim list scenarios|axes|profiles|invariants|faults\n"
     "  oncesim --version | --help\n"
@@ -93,7 +94,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-static const char *const commands[] = {"run", "replay", "explore", "shrink", "explain", "check", "list", "report", "compare"};
+static const char *const commands[] = {"run", "replay", "explore", "shrink", "explain", "check", "list", "report", "compare", "matrix"};
 static const char *command_name(size_t index) { return commands[index]; }
 static const char *option_name(size_t index) { return long_options[index].name; }
 
@@ -146,6 +147,7 @@ static bool allowed(const char *command, int option) {
       {"list", ""},
       {"report", "json"},
       {"compare", "seeds seed jobs gateway mail"},
+      {"matrix", "jobs json"},
   };
   const char *name = NULL;
   for (size_t i = 0; long_options[i].name != NULL; i++) {

@@ -113,6 +113,10 @@ struct sim_event *sim_world__event(struct sim_world *world, enum sim_event_kind 
 }
 
 void sim_world__push(struct sim_world *world, int64_t time_ns, struct sim_event *event) {
+  if (world->queue.count == SIM_EVENTS_MAX) { /* a storm: the run ends here, and is stuck */
+    sim_world_exhausted(world, "SIM_EVENTS_MAX");
+    return;
+  }
   event->number = world->queue.next_number + 1;
   sim_queue_push(&world->queue, time_ns, event);
 }

@@ -137,9 +137,7 @@ static void undo(struct sim_node *node, struct saga *saga, struct saga_letters *
   static const enum saga_step undoing[] = {SAGA_REFUND, SAGA_REFUND_SECOND, SAGA_DISABLE};
   for (size_t i = 0; i < sizeof undoing / sizeof undoing[0]; i++) {
     enum saga_step step = undoing[i];
-    bool unguarded = MODEL_CHOSEN(model_design_of(node), COMPENSATION_GUARD, NONE);
-    bool none_yet = saga->status[step] == STATE_NOT_REQUESTED || unguarded;
-    if (none_yet && to_be_undone(node, saga, step)) ask_for(node, saga, letters, step);
+    if (saga->status[step] == STATE_NOT_REQUESTED && to_be_undone(node, saga, step)) ask_for(node, saga, letters, step);
   }
 }
 
@@ -282,10 +280,21 @@ static bool is_news(enum model_state from, enum model_state to) {
   return from == STATE_FAILED && to == STATE_COMPLETED;
 }
 
+/* compensation.guard=none: told of the failure a second time, undo everything a second time. */
+static void compensate_again(struct sim_node *node, struct saga *saga, const struct sim_message *message) {
+  struct saga_letters letters = {.count = 0};
+  saga->status[SAGA_REFUND] = saga->status[SAGA_REFUND_SECOND] = saga->status[SAGA_DISABLE] = STATE_NOT_REQUESTED;
+  change(node, saga, "compensated again", &letters, message->attempt);
+}
+
 static void result(struct sim_node *node, struct saga *saga, enum saga_step step, enum model_state state,
                    const struct sim_message *message) {
   const struct model_design *design = model_design_of(node);
-  if (!is_news(saga->status[step], state)) return;
+  if (!is_news(saga->status[step], state)) {
+    bool again = state == STATE_FAILED && infos[step].undoes == SAGA_STEP_COUNT && saga->aborted;
+    if (again && MODEL_CHOSEN(design, COMPENSATION_GUARD, NONE)) compensate_again(node, saga, message);
+    return;
+  }
   if (saga->status[step] == STATE_FAILED && MODEL_CHOSEN(design, COMPENSATION_WHEN, NEVER_REVISITED)) return;
   bool late = saga->aborted && MODEL_CHOSEN(design, COMPENSATION_WHEN, NEVER_REVISITED) && infos[step].undoes == SAGA_STEP_COUNT;
   struct saga_letters letters = {.count = 0};

@@ -109,12 +109,17 @@ static size_t keep_faults(void) {
 
 /* Points that only the shop's providers ask; the toy's oracle borrows "gateway.look_up". */
 static bool is_the_shops(const char *name) {
-  static const char *const shops[] = {"gateway.charge",  "gateway.refund", "mailer.send",  "mailer.look_up",
-                                      "carrier.collect", "snapshot.write", "snapshot.read"};
+  static const char *const shops[] = {"gateway.charge", "gateway.refund", "mailer.send", "mailer.look_up", "carrier.collect",
+                                      "snapshot.write", "snapshot.read",  "xyz.create",  "xyz.disable",    "xyz.look_up"};
   for (size_t i = 0; i < sizeof shops / sizeof shops[0]; i++) {
     if (strcmp(name, shops[i]) == 0) return true;
   }
   return false;
+}
+
+/* The toy has no endpoint; tests/sim/broker_test.c has. */
+static bool of_endpoints(const struct sim_point *point, size_t answer) {
+  return strcmp(point->name.text, "error_queue") == 0 || strcmp(point->answer[answer].text, "throws") == 0;
 }
 
 static void a_seeds_fault_list_replays_to_the_seeds_digest(void **state) {
@@ -141,7 +146,7 @@ static void a_seeds_fault_list_replays_to_the_seeds_digest(void **state) {
     const struct sim_point *point = &catalogue->point[p];
     if (point->class != SIM_POINT_FAULT || is_the_shops(point->name.text)) continue;
     for (size_t a = 1; a < point->answer_count; a++) {
-      if (fired[p][a] == 0) fail_msg("no seed answered %s with %s", point->name.text, point->answer[a].text);
+      if (fired[p][a] == 0 && !of_endpoints(point, a)) fail_msg("no seed answered %s with %s", point->name.text, point->answer[a].text);
     }
   }
   print_message("%d runs, %.1f faults each, %.2f %% of decisions repeated an address\n", VARIANTS * SEEDS,
