@@ -101,6 +101,8 @@ void sim_node__gap(struct sim_node *node, const char *step) {
   if (answer == GAP_THROWS) {
     sim_tell(world, node->name.text, "THROWS after \"%s\": the message will come again", step);
     task->failed = true;
+    const struct sim_observer *observer = world->setup->observer;
+    if (observer != NULL && observer->threw != NULL) observer->threw(node, &task->message);
     sim_node__crash_self(node, SIM_CRASH_TASK, SIM_FATE_KEPT, 0);
   }
   if (answer == GAP_CRASH) {

@@ -67,6 +67,8 @@ struct sim_observer {
   void (*paused)(struct sim_node *node, int64_t until_ns);
   /* A restarted node has read its database again; the durable copy is settled. */
   void (*recovered)(struct sim_node *node);
+  /* A handler of an endpoint threw, by a fault: what it alone knew is gone. */
+  void (*threw)(struct sim_node *node, const struct sim_message *message);
   /* The broker gave a message to an endpoint up: it lies in the error queue. */
   void (*given_up)(struct sim_world *world, size_t service, const struct sim_message *message);
   /* Quiet: judge what must eventually hold. */

@@ -379,6 +379,14 @@ static void on_delivered(struct sim_node *node, const struct sim_message *messag
   if (message->delivery > (uint32_t)shop->config->redeliveries_max)
     sim_violated(shop->world, INVARIANT_REDELIVERY_IS_BOUNDED, "%s %s is delivered for the %" PRIu32 "th time.",
                  sim_world_kind(shop->world, message->kind)->text, message->id.text, message->delivery);
+  for (int s = 0; s < SAGA_STEP_COUNT; s++) { /* a command or a question about what has its effect already reaches its guard */
+    const struct saga_step_info *info = saga_step_info((enum saga_step)s);
+    if (message->kind != info->command && message->kind != info->verify) continue;
+    if (is_payment((enum saga_step)s) && charged(fact, (enum saga_step)s)) sim_danger(shop->world, INVARIANT_AT_MOST_ONE_CHARGE);
+    if (s == SAGA_ACCOUNT && fact->accounts > 0) sim_danger(shop->world, INVARIANT_ACCOUNT_AT_MOST_ONCE);
+    if (saga_step_info((enum saga_step)s)->undoes != SAGA_STEP_COUNT && fact->refunds[which((enum saga_step)s)] > 0)
+      sim_danger(shop->world, INVARIANT_REFUND_AT_MOST_ONCE);
+  }
   if (message->kind == KIND_BEGIN_REGISTRATION && fact->sagas > 0) sim_danger(shop->world, INVARIANT_ONE_SAGA_PER_REGISTRATION);
 }
 
@@ -399,6 +407,15 @@ static void on_crashed(struct sim_node *node) {
       step->definite_mask &= ~bit;
       if (step->definite_mask == 0) step->open = true; /* the answer died with the last process that had it */
     }
+  }
+}
+
+/* The refusal that a handler had heard died with it. (Whether another handler of this process knows the answer too is not
+   followed: what a process knew counts as known until it crashes.) */
+static void on_threw(struct sim_node *node, const struct sim_message *message) {
+  for (int s = 0; s < SAGA_STEP_COUNT; s++) {
+    if (saga_step_info((enum saga_step)s)->service == sim_node_service(node))
+      fact_of(model_shop_of(node), message->subject)->step[s].declined_life[sim_node_instance(node)] = 0;
   }
 }
 
@@ -571,5 +588,6 @@ const struct sim_observer saga_observer = {.row = on_row,
                                            .delivered = on_delivered,
                                            .crashed = on_crashed,
                                            .recovered = on_recovered,
+                                           .threw = on_threw,
                                            .given_up = on_given_up,
                                            .judge = on_judge};

@@ -31,6 +31,7 @@ struct step {
   int64_t known_attempts, asked_ns;
   int64_t verify_number; /* of the last Verify message sent for it: an earlier one has been overtaken */
   enum saga_reason reason;
+  bool verifying; /* by a Verify message */
 };
 
 static const int64_t CALL_TIMEOUT_NS = 10 * SIM_SECOND;
@@ -230,7 +231,8 @@ static enum model_state refused(const struct sim_node *node, struct step *step) 
 
 static void finish(struct sim_node *node, struct step *step, enum model_gateway_status status) {
   const struct model_design *design = model_design_of(node);
-  bool exception = status == GATEWAY_DECLINED && is_payment(step->step) && MODEL_CHOSEN(design, SAGA_DECLINE, EXCEPTION);
+  bool exception =
+      status == GATEWAY_DECLINED && is_payment(step->step) && !step->verifying && MODEL_CHOSEN(design, SAGA_DECLINE, EXCEPTION);
   if (exception) {
     sim_message_failed(node);
     return;
@@ -438,6 +440,7 @@ static void verify(struct sim_node *node, const struct sim_message *message) {
   struct step seen;
   if (message->delivery == 1) saga_outbox_resume(node); /* a handler that lost its lease may have thrown before it sent anything */
   if (!read_step(node, &message->id, &seen)) return;
+  seen.verifying = true;
   if (message->value[VALUE_VERIFY] == seen.verify_number) known(node, &seen, true);
 }
 
