@@ -151,16 +151,34 @@ def words_of_time(text):
 
 def profiles():
     lines = ["| profile | takes keys, kept for | look-up, lag | other parameters under a known key | stores 5xx | limits refunds | in words |", "|---|---|---|---|---|---|---|"]
-    for _, a in entries("model/gateways/profiles.def"):
+    for kind, a in entries("model/gateways/profiles.def"):
+        if kind != "PROFILE":
+            continue
         keys = words_of_time(a[3]) if a[2] == "true" else "no"
         look_up = ("at once" if a[5] == "0" else words_of_time(a[5])) if a[4] == "true" else "no"
         lines.append(row(f"`{a[0]}`", keys, look_up, a[6].replace("MODEL_OTHER_", "").lower(), "yes" if a[7] == "true" else "no", "yes" if a[8] == "true" else "no", cap(a[1])))
     return lines
 
 
+def stated_rows():
+    lines = ["| profile | people call it | orders | saga | documented by |", "|---|---|---|---|---|"]
+    names = {}
+    for kind, a in entries("model/gateways/profiles.def"):
+        if kind == "ALIAS":
+            names.setdefault(a[1], []).append(f"`{a[0]}`")
+    for kind, a in entries("model/gateways/profiles.def"):
+        if kind != "PROFILE":
+            continue
+        stated = ["holds by parking" if a[i] == "true" else "holds" for i in (12, 13)]
+        lines.append(row(f"`{a[0]}`", ", ".join(names.get(a[0], [])), *stated, a[14]))
+    return lines
+
+
 def mail_profiles():
     lines = ["| profile | recognises a repeat, for | status query, lag | in words |", "|---|---|---|---|"]
-    for _, a in entries("model/gateways/mail_profiles.def"):
+    for kind, a in entries("model/gateways/mail_profiles.def"):
+        if kind != "PROFILE":
+            continue
         known = words_of_time(a[3]) if a[2] == "true" else "no"
         query = ("at once" if a[5] == "0" else words_of_time(a[5])) if a[4] == "true" else "no"
         lines.append(row(f"`{a[0]}`", known, query, cap(a[1])))
@@ -184,6 +202,7 @@ def sim_points():
 TABLES = {
     "sim-points": sim_points,
     "profiles": profiles,
+    "stated-rows": stated_rows,
     "mail-profiles": mail_profiles,
     "faults": lambda: faults("FAULT"),
     "workload": lambda: faults("WORKLOAD"),
@@ -210,8 +229,9 @@ def schema(text):
             answers.append(a[0])
     whole["properties"]["design"]["properties"] = design
     whole["$defs"]["invariants"]["items"]["enum"] = [a[1] for _, a in entries("model/invariants/invariants.def")]
-    whole["$defs"]["profile"]["enum"] = [a[0] for _, a in entries("model/gateways/profiles.def")]
-    whole["properties"]["mail"]["enum"] = [a[0] for _, a in entries("model/gateways/mail_profiles.def")]
+    whole["$defs"]["profile"]["enum"] = [a[0] for kind, a in entries("model/gateways/profiles.def") if kind == "PROFILE"]
+    whole["properties"]["mail"]["enum"] = [a[0] for kind, a in entries("model/gateways/mail_profiles.def") if kind == "PROFILE"]
+    whole["properties"]["broker"]["enum"] = [a[0] for kind, a in entries("model/brokers.def") if kind == "BROKER"]
     section = whole["properties"]["faults"]["oneOf"][1]["properties"]
     for name in [name for name in section if name not in ("base", "swarm")]:
         del section[name]

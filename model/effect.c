@@ -218,7 +218,7 @@ static void ask(struct sim_node *node, const struct effect_class *class, struct 
   else if (status != GATEWAY_NOT_FOUND) finish(node, class, effect, STATE_UNKNOWN);
   else if (key_lives(node, class, effect)) repeat(node, class, effect);
   else if (!absence_is_definite(node, class, effect)) finish(node, class, effect, STATE_UNKNOWN);
-  else if (effect->attempts < 2) repeat(node, class, effect);
+  else if (effect->attempts < 2 || capabilities_of(node, class).takes_keys) repeat(node, class, effect);
   else finish(node, class, effect, STATE_PARKED);
 }
 

@@ -308,7 +308,8 @@ static void observe_operation(struct model_shop *shop, enum sim_change change, c
     }
   }
   if (fact->status == STATE_COMPLETED || fact->status == STATE_FAILED) order->definite_mask = 0;
-  if (fact->status == STATE_PARKED) order->parked_undecidable = !shop->config->gateway.looks_up && !shop->config->gateway.takes_keys;
+  if (fact->status == STATE_PARKED)
+    order->parked_undecidable = !shop->config->gateway.looks_up && !model_gateway_repeats_safely(&shop->config->gateway);
 }
 
 static void on_row(struct sim_world *world, size_t service, size_t table, enum sim_change change, const struct sim_row *row) {

@@ -82,7 +82,7 @@ static struct sim_id key_of(const struct sim_node *node, const struct operation 
 
 static bool key_lives(const struct sim_node *node, const struct operation *operation) {
   const struct model_gateway_profile *gateway = gateway_of(node);
-  if (!gateway->takes_keys) return false;
+  if (!model_gateway_repeats_safely(gateway)) return false;
   if (MODEL_CHOSEN(model_design_of(node), PAYMENT_KEY_AGE, IGNORED)) return true;
   return model_now(node) - operation->created_ns < gateway->key_retention_ns - model_shop_of(node)->config->request_lifetime_ns;
 }
@@ -379,6 +379,10 @@ static void absent(struct sim_node *node, struct operation *operation) {
   if (MODEL_CHOSEN(design, PAYMENT_ON_NOT_FOUND, RESUBMIT_FRESH)) {
     operation->key_number = operation->attempts;
     repeat(node, operation);
+    return;
+  }
+  if (definite && operation->last_was_error && gateway_of(node)->stores_errors) { /* the key would replay its 5xx for ever */
+    finish(node, operation, OUTCOME_NOT_EXECUTED);
     return;
   }
   if (keys && key_lives(node, operation)) {

@@ -18,8 +18,8 @@ static enum effect_on_unknown on_unknown(const struct model_design *design) {
 }
 
 static struct model_capabilities capabilities(const struct model_config *config) {
-  return (struct model_capabilities){config->gateway.takes_keys, config->gateway.key_retention_ns, config->gateway.looks_up,
-                                     config->gateway.look_up_lag_ns};
+  return (struct model_capabilities){model_gateway_repeats_safely(&config->gateway), config->gateway.key_retention_ns,
+                                     config->gateway.looks_up, config->gateway.look_up_lag_ns};
 }
 static bool ages(const struct model_design *design) { return !MODEL_CHOSEN(design, PAYMENT_KEY_AGE, IGNORED); }
 

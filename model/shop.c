@@ -139,7 +139,8 @@ static const char *const saga_statement[] = {
 static const char steps_schema[] = BOOTS_TABLE
     "CREATE TABLE operations(operation_id TEXT PRIMARY KEY, registration_id INTEGER NOT NULL, step INTEGER NOT NULL, target INTEGER, amount_minor INTEGER,"
     " card INTEGER, status INTEGER NOT NULL, result INTEGER, attempt_count INTEGER NOT NULL, ask_count INTEGER NOT NULL, created_at INTEGER,"
-    " last_attempt_at INTEGER, owner INTEGER NOT NULL, reason INTEGER NOT NULL, verify_number INTEGER NOT NULL);" SAGA_OUTBOX_TABLE CASES_TABLE;
+    " last_attempt_at INTEGER, owner INTEGER NOT NULL, reason INTEGER NOT NULL, verify_number INTEGER NOT NULL);" SAGA_OUTBOX_TABLE
+        CASES_TABLE;
 static const char *const steps_table[] = {"operations", "outbox", "open_cases"};
 #define STEP_VALUES "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,0,0)"
 static const char *const steps_statement[] = {

@@ -103,7 +103,18 @@ enum { TABLE_DELIVERIES = 0, TABLE_MAIL_CASES = 1 };
 enum { TABLE_PICKLISTS = 0 };
 enum { OUTBOX_ID, OUTBOX_STEP, OUTBOX_ORDER, OUTBOX_AMOUNT, OUTBOX_PAYMENT, OUTBOX_STATUS };
 enum { OUTBOX_WAITING = 1, OUTBOX_SENDING, OUTBOX_ROW_DONE, OUTBOX_PARKED };
-enum { EFFECT_ID, EFFECT_ORDER, EFFECT_TARGET, EFFECT_STEP, EFFECT_AMOUNT, EFFECT_STATUS, EFFECT_RESULT, EFFECT_ATTEMPTS, EFFECT_ASKS };
+enum {
+  EFFECT_ID,
+  EFFECT_ORDER,
+  EFFECT_TARGET,
+  EFFECT_STEP,
+  EFFECT_AMOUNT,
+  EFFECT_STATUS,
+  EFFECT_RESULT,
+  EFFECT_ATTEMPTS,
+  EFFECT_ASKS,
+  EFFECT_CREATED
+};
 enum { PICKLIST_NUMBER, PICKLIST_DELIVERY, PICKLIST_ORDER, PICKLIST_LINES, PICKLIST_STATUS };
 enum picklist_status { PICKLIST_CREATED = 1, PICKLIST_PICKING, PICKLIST_SHIPPED, PICKLIST_STOPPED };
 enum {
@@ -165,6 +176,11 @@ struct model_config {
   int64_t restocking_fee_minor; /* kept back when goods were made ready and then cancelled */
 };
 
+/* Shipped brokers by name, or by what people call them; NULL when there is none. */
+const struct sim_broker *model_broker_find(const char *name);
+size_t model_broker_count(void);
+const struct sim_broker *model_broker_at(size_t index);
+
 struct model_facts;
 struct model_customers;
 struct saga_users;
@@ -189,6 +205,7 @@ struct model_shop {
   /* Over all runs since the shop was made: orders by ending; events by the payment state they met. */
   uint64_t ending_count[MODEL_ENDING_COUNT];
   uint64_t mail_case_count; /* mails parked, or put aside in the outbox */
+  uint64_t undecided_count; /* charges that are still parked at the end: nobody could tell */
   uint64_t call_count;      /* requests that left for somebody else's system */
   uint64_t settling_ms_sum; /* from OrderPlaced to the order's last event, summed over orders */
   uint64_t move_count[MODEL_STATE_COUNT][MODEL_EVENT_COUNT];

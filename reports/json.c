@@ -91,6 +91,7 @@ void report_json_matrix_row(FILE *out, const struct report_matrix_row *row) {
   json_object_set_new(object, "faults", row->faults < 0 ? json_null() : json_integer(row->faults));
   json_object_set_new(object, "runs_needed", json_integer((json_int_t)row->runs_needed));
   json_object_set_new(object, "smallest", words_or_null(row->smallest));
+  json_object_set_new(object, "parked", json_integer((json_int_t)row->parked));
   json_object_set_new(object, "as_stated", json_boolean(row->as_stated));
   write_line(out, object);
 }

@@ -44,6 +44,7 @@ struct report_matrix_row {
   uint64_t runs_needed; /* explored up to it */
   const char *smallest; /* its faults in words */
   bool holds;           /* it must hold */
+  uint64_t parked;      /* charges that were still parked at the end */
   bool as_stated;
 };
 

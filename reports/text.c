@@ -197,7 +197,9 @@ void report_text_matrix_row(FILE *out, const struct report_matrix_row *row) {
   fprintf(out, "%s %s, in %s: ", row->as_stated ? " ok " : "BAD ", row->what, row->scenario[0] != '\0' ? row->scenario : "no world");
   if (row->holds) {
     fprintf(out, "%s", row->failing == 0 ? "holds" : "BREAKS ");
-    fprintf(out, "%s\n", row->found);
+    fprintf(out, "%s", row->found);
+    if (row->stated[0] != '\0') fprintf(out, "; stated: %s; %" PRIu64 " charges stay parked", row->stated, row->parked);
+    fprintf(out, "\n");
     return;
   }
   fprintf(out, "%" PRIu64 " of %" PRIu64 " seeds fail\n", row->failing, row->seeds);

@@ -72,6 +72,11 @@ static void explain_profile(const struct model_gateway_profile *profile) {
   printf("  look-up            %s%s\n", profile->looks_up ? "by the caller's reference, " : "none", profile->looks_up ? lag : "");
   printf("  a stored 5xx       %s\n", profile->stores_errors ? "is replayed" : "is not replayed");
   printf("  refunds            %s\n", profile->limits_refunds ? "at most what was charged" : "as often as asked");
+  printf("  after a 5xx        %s\n", profile->error_frees_key ? "the same key charges again" : "the same key charges nothing twice");
+  printf("  statements         %s\n", profile->statements ? "what it did can be listed" : "none, unless the scenario says so");
+  printf("  stated             the recommended design %s\n",
+         profile->parks ? "holds by parking: some unanswered charges become cases" : "holds: no charge stays undecided");
+  printf("  source             %s\n", profile->source);
   printf("  notices            %s\n", profile->notifies ? "until they are acknowledged" : "none, unless the scenario says so");
 }
 

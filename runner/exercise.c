@@ -22,10 +22,11 @@ uint64_t runner_exercisable(const struct runner_scenario *scenario) {
                   BIT(QUIET_RUN_COMPLETES);
   if (crash) mask |= BIT(CHARGE_HAS_INTENT) | BIT(REPLAY_IS_PURE) | BIT(REPLAY_EQUALS_LIVE) | BIT(EVERY_INTENT_RESOLVES);
   if (unknown) mask |= BIT(UNKNOWN_IS_NOT_FAILED) | BIT(PARKS_ONLY_IF_UNDECIDABLE) | BIT(EVERY_INTENT_RESOLVES);
-  if (unknown && (scenario->config.gateway.looks_up || scenario->config.gateway.takes_keys))
+  if (unknown && (scenario->config.gateway.looks_up || model_gateway_repeats_safely(&scenario->config.gateway)))
     mask |= BIT(OPERATION_ID_STABLE) | BIT(AT_MOST_ONE_CHARGE);
   if (unknown && scenario->config.gateway.looks_up) mask |= BIT(POLLING_IS_BOUNDED);
-  if (unknown && !scenario->config.gateway.looks_up && !scenario->config.gateway.takes_keys) mask |= BIT(MANUAL_QUEUE_IS_COMPLETE);
+  if (unknown && !scenario->config.gateway.looks_up && !model_gateway_repeats_safely(&scenario->config.gateway))
+    mask |= BIT(MANUAL_QUEUE_IS_COMPLETE);
   if (live(scenario, "gateway.charge", "decline")) mask |= BIT(DECLINED_NOT_RETRIED);
   if (live(scenario, "price.changes", NULL)) mask |= BIT(AMOUNT_MATCHES);
   if (live(scenario, "bus", NULL)) mask |= BIT(REDELIVERY_IS_BOUNDED);
@@ -47,7 +48,7 @@ uint64_t runner_exercisable(const struct runner_scenario *scenario) {
   if (live(scenario, "mailer.send", "error_after") && mail_repeats) mask |= BIT(EMAIL_AT_MOST_ONCE);
   if (!live(scenario, "customer.cancels", NULL)) return mask;
   mask |= BIT(REFUND_WITHIN_CHARGE) | BIT(REFUND_FOLLOWS_CHARGE) | BIT(REFUND_MATCHES_CANCELLATION);
-  bool refund_repeats = scenario->config.gateway.takes_keys || scenario->config.gateway.looks_up;
+  bool refund_repeats = model_gateway_repeats_safely(&scenario->config.gateway) || scenario->config.gateway.looks_up;
   if (live(scenario, "gateway.refund", "error_after") && refund_repeats) mask |= BIT(REFUND_AT_MOST_ONCE);
   return mask;
 }

@@ -146,14 +146,18 @@ static void mistake(struct matrix *matrix, int axis, int choice, const struct ru
 
 /* ---- what must hold ---- */
 
-static void must_hold(struct matrix *matrix, const char *what, const struct runner_scenario *scenario) {
+/* `parks`: 1 charges must stay parked there, 0 none may, -1 does not matter. */
+static void must_hold(struct matrix *matrix, const char *what, const struct runner_scenario *scenario, int parks) {
   char found[1000];
   struct report_matrix_row row = {.what = what, .scenario = scenario->name, .stated = "", .seeds = HOLD_SEEDS, .faults = -1, .holds = true};
   campaign(matrix, scenario, HOLD_SEEDS);
   names(found_mask(&matrix->campaign.tally), found, sizeof found);
   row.found = found;
   row.failing = matrix->campaign.tally.failing_runs;
-  row.as_stated = row.failing == 0;
+  bool parked = matrix->campaign.tally.undecided > 0;
+  row.parked = matrix->campaign.tally.undecided;
+  row.as_stated = row.failing == 0 && (parks < 0 || parked == (parks == 1));
+  if (parks >= 0) row.stated = parks == 1 ? "holds by parking" : "holds";
   print(matrix, &row);
 }
 
@@ -179,7 +183,7 @@ static int variants(struct matrix *matrix) {
         changes.set[changes.set_count++] = what;
         struct runner_scenario *scenario = runner_open_scenario(worlds[w], NULL, &changes);
         if (scenario == NULL) return EXIT_USAGE;
-        must_hold(matrix, what, scenario);
+        must_hold(matrix, what, scenario, -1);
         runner_scenario_free(scenario);
       }
     }
@@ -196,7 +200,9 @@ static int providers(struct matrix *matrix) {
       if (!of_this_run(matrix, what)) continue;
       struct runner_scenario *scenario = runner_open_scenario(worlds[w], NULL, &changes);
       if (scenario == NULL) return EXIT_USAGE;
-      must_hold(matrix, what, scenario);
+      must_hold(
+          matrix, what, scenario,
+          scenario->config.workflow == MODEL_WORKFLOW_REGISTRATION ? scenario->config.gateway.parks_saga : scenario->config.gateway.parks);
       runner_scenario_free(scenario);
     }
   }

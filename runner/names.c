@@ -18,6 +18,8 @@ const char *runner_profile_name(size_t index) { return model_gateway_profile_at(
 size_t runner_profile_count(void) { return model_gateway_profile_count(); }
 const char *runner_mail_profile_name(size_t index) { return model_mail_profile_at(index)->name; }
 size_t runner_mail_profile_count(void) { return model_mail_profile_count(); }
+const char *runner_broker_name(size_t index) { return model_broker_at(index)->name; }
+size_t runner_broker_count(void) { return model_broker_count(); }
 const char *runner_account_profile_name(size_t index) { return model_account_profile_at(index)->name; }
 size_t runner_account_profile_count(void) { return model_account_profile_count(); }
 

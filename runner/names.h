@@ -14,6 +14,8 @@ const char *runner_profile_name(size_t index);
 size_t runner_profile_count(void);
 const char *runner_mail_profile_name(size_t index);
 size_t runner_mail_profile_count(void);
+const char *runner_broker_name(size_t index);
+size_t runner_broker_count(void);
 const char *runner_account_profile_name(size_t index);
 size_t runner_account_profile_count(void);
 /* The services of ours, not the outsiders. */

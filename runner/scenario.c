@@ -290,6 +290,12 @@ static void read_payment_instances(struct reader *reader, struct fy_node *value)
 static void read_mail_instances(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.mail_instances = (uint8_t)whole_number(reader, value, 1, SIM_INSTANCES_MAX);
 }
+static void read_broker(struct reader *reader, struct fy_node *value) {
+  char text[40], error[RUNNER_ERROR_SIZE];
+  if (!scalar(reader, value, text, sizeof text, "a broker's profile")) return;
+  if (!runner_scenario_broker(SCENARIO, text, error, sizeof error)) fail_node(reader, value, "%s", error);
+}
+
 static void read_saga_instances(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.saga_instances = (uint8_t)whole_number(reader, value, 1, SIM_INSTANCES_MAX);
 }
@@ -344,6 +350,9 @@ static void read_stores_errors(struct reader *reader, struct fy_node *value) {
 
 static void read_notifies(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.notifies = boolean(reader, value); }
 static void read_statements(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.statements = boolean(reader, value); }
+static void read_error_frees_key(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.gateway.error_frees_key = boolean(reader, value);
+}
 static void read_limits_refunds(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.gateway.limits_refunds = boolean(reader, value);
 }
@@ -532,6 +541,7 @@ static const struct key keys[] = {
     {"", "must_exercise", read_must_exercise},
     {"", "expect", read_expect},
     {"", "masked_by", read_masked_by},
+    {"", "broker", read_broker},
     {"", "accounts", read_accounts},
     {"", "second_payment", read_second_payment},
     {"instances", "sagas", read_saga_instances},
@@ -547,6 +557,7 @@ static const struct key keys[] = {
     {"gateway", "limits_refunds", read_limits_refunds},
     {"gateway", "notifies", read_notifies},
     {"gateway", "statements", read_statements},
+    {"gateway", "error_frees_key", read_error_frees_key},
     {"gateway", "other_parameters", read_other_parameters},
     {"limits", "redeliveries", read_redeliveries},
     {"limits", "polls", read_polls},
@@ -630,6 +641,7 @@ static void set_defaults(struct runner_scenario *scenario) {
                                            .polls_max = 0,
                                            .order_instances = 1,
                                            .payment_instances = 1};
+  scenario->setup.broker = model_broker_find("usual");
   scenario->setup.retry_window_ns = 2 * SIM_DAY;
   scenario->setup.dedup_retention_ns = 7 * SIM_DAY;
   scenario->setup.faults_until_ns = 10 * SIM_DAY;
@@ -795,7 +807,35 @@ bool runner_scenario_set(struct runner_scenario *scenario, const char *assignmen
   return true;
 }
 
+/* A profile of the user's own: the keys of a scenario's gateway section, in a file. */
+static bool own_gateway(struct runner_scenario *scenario, const char *path, char *error_out, size_t error_size) {
+  size_t size = 0, bad_at = 0;
+  char *text = runner_text_read_file(path, RUNNER_SCENARIO_SIZE_MAX, &size, error_out, error_size);
+  if (text == NULL) return false;
+  struct reader reader = {.scenario = scenario, .path = path, .text = text, .size = size, .error = error_out, .error_size = error_size};
+  if (!runner_text_utf8(text, size, &bad_at) || strnlen(text, size) < size) {
+    snprintf(error_out, error_size, "%s: not a text in UTF-8", path);
+    reader.failed = true;
+  }
+  struct fy_document *document = reader.failed ? NULL : build(&reader);
+  if (document != NULL) {
+    struct fy_node *root = fy_document_root(document);
+    if (root == NULL) fail_at(&reader, 1, 1, "the file is empty");
+    else read_section(&reader, root, "gateway");
+    check_whole(&reader, root);
+    fy_document_destroy(document);
+  }
+  free(text);
+  return !reader.failed;
+}
+
+static bool is_file(const char *name) {
+  size_t size = strlen(name);
+  return size > 5 && strcmp(name + size - 5, ".yaml") == 0;
+}
+
 bool runner_scenario_gateway(struct runner_scenario *scenario, const char *name, char *error_out, size_t error_size) {
+  if (is_file(name)) return own_gateway(scenario, name, error_out, error_size);
   const struct model_gateway_profile *profile = model_gateway_profile_find(name);
   if (profile == NULL) {
     char hint[120];
@@ -804,6 +844,18 @@ bool runner_scenario_gateway(struct runner_scenario *scenario, const char *name,
     return false;
   }
   scenario->config.gateway = *profile;
+  return true;
+}
+
+bool runner_scenario_broker(struct runner_scenario *scenario, const char *name, char *error_out, size_t error_size) {
+  const struct sim_broker *broker = model_broker_find(name);
+  if (broker == NULL) {
+    char hint[120];
+    runner_suggest_words(hint, sizeof hint, name, runner_broker_name, runner_broker_count());
+    snprintf(error_out, error_size, "unknown broker profile \"%s\"%s", name, hint);
+    return false;
+  }
+  scenario->setup.broker = broker;
   return true;
 }
 
@@ -913,6 +965,7 @@ void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
   fprintf(out, "workflow: %s\n", workflow[config->workflow]);
   fprintf(out, "instances: {orders: %d, payments: %d, mails: %d, sagas: %d}\n", config->order_instances, config->payment_instances,
           config->mail_instances, config->saga_instances);
+  fprintf(out, "broker: %s\n", scenario->setup.broker->name);
   fprintf(out, "accounts: %s\nsecond_payment: %s\n", config->accounts.name, config->second_payment ? "true" : "false");
   fprintf(out, "mail: %s\n", config->mail.name);
   fprintf(out, "gateway:\n  profile: %s\n", config->gateway.name);
@@ -921,6 +974,7 @@ void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
   if (config->gateway.takes_keys) print_duration(out, "  key_retention", config->gateway.key_retention_ns);
   print_duration(out, "  look_up_lag", config->gateway.look_up_lag_ns);
   fprintf(out, "  statements: %s\n", config->gateway.statements ? "true" : "false");
+  fprintf(out, "  error_frees_key: %s\n", config->gateway.error_frees_key ? "true" : "false");
   fprintf(out, "  notifies: %s\n", config->gateway.notifies ? "true" : "false");
   fprintf(out, "  limits_refunds: %s\n", config->gateway.limits_refunds ? "true" : "false");
   fprintf(out, "  stores_errors: %s\n  other_parameters: %s\n", config->gateway.stores_errors ? "true" : "false",

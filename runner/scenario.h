@@ -43,6 +43,7 @@ void runner_scenario_free(struct runner_scenario *scenario);
 /* Apply AXIS=CHOICE. Returns false and a message on an unknown name. */
 bool runner_scenario_set(struct runner_scenario *scenario, const char *assignment, char *error_out, size_t error_size);
 bool runner_scenario_gateway(struct runner_scenario *scenario, const char *profile, char *error_out, size_t error_size);
+bool runner_scenario_broker(struct runner_scenario *scenario, const char *profile, char *error_out, size_t error_size);
 bool runner_scenario_mail(struct runner_scenario *scenario, const char *profile, char *error_out, size_t error_size);
 /* Apply a design file: a YAML mapping of axes to choices. */
 bool runner_scenario_design(struct runner_scenario *scenario, const char *path, const char *text, size_t size, char *error_out,

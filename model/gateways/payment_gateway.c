@@ -12,14 +12,31 @@ static const int64_t SLOW_NS = 45 * SIM_SECOND; /* past the caller's timeout, wi
 
 static const struct model_gateway_profile profiles[] = {
 #define PROFILE(name, about, ...) {name, about, __VA_ARGS__},
+#define ALIAS(alias, name)
 #include "model/gateways/profiles.def"
 #undef PROFILE
+#undef ALIAS
 };
+
+static const struct {
+  const char *alias, *name;
+} aliases[] = {
+#define PROFILE(...)
+#define ALIAS(alias, name) {alias, name},
+#include "model/gateways/profiles.def"
+#undef PROFILE
+#undef ALIAS
+};
+
+bool model_gateway_repeats_safely(const struct model_gateway_profile *profile) { return profile->takes_keys && !profile->error_frees_key; }
 
 size_t model_gateway_profile_count(void) { return sizeof profiles / sizeof profiles[0]; }
 const struct model_gateway_profile *model_gateway_profile_at(size_t index) { return &profiles[index]; }
 
 const struct model_gateway_profile *model_gateway_profile_find(const char *name) {
+  for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
+    if (strcmp(aliases[i].alias, name) == 0) name = aliases[i].name;
+  }
   for (size_t i = 0; i < model_gateway_profile_count(); i++) {
     if (strcmp(profiles[i].name, name) == 0) return &profiles[i];
   }
@@ -127,7 +144,8 @@ static void send_notice(struct sim_node *node, size_t number, uint32_t tries) {
 /* Tell the payment service how a request stands. */
 static void notify(struct sim_node *node, const struct sim_message *request, enum model_gateway_status status, int64_t payment) {
   struct model_gateway *gateway = &model_shop_of(node)->gateway;
-  if (!model_shop_of(node)->config->gateway.notifies) return;
+  if (!model_shop_of(node)->config->gateway.notifies || model_shop_of(node)->config->workflow == MODEL_WORKFLOW_REGISTRATION)
+    return; /* the saga takes no notices yet */
   if (gateway->notice_count == MODEL_NOTICES_MAX) {
     sim_world_exhausted(sim_node_world(node), "MODEL_NOTICES_MAX");
     return;
@@ -196,7 +214,7 @@ static void handle_charge(struct sim_node *node, const struct sim_message *messa
     case CHARGE_ERROR_AFTER:
       charge_now(node, message, request);
       notify(node, message, GATEWAY_OK, request->charge);
-      settle(node, request, stores_errors ? GATEWAY_ERROR : GATEWAY_OK);
+      settle(node, request, stores_errors ? GATEWAY_ERROR : shop->config->gateway.error_frees_key ? 0 : GATEWAY_OK);
       answer(node, message, KIND_CHARGED, GATEWAY_ERROR, 0);
       return;
     case CHARGE_DECLINE:

@@ -37,10 +37,14 @@ struct model_gateway_profile {
   int64_t look_up_lag_ns;
   /* Behaviour. */
   enum model_other_parameters other_parameters;
-  bool stores_errors;  /* a 5xx is kept under the key and replayed, whatever became of the charge */
-  bool limits_refunds; /* refuses to refund more of a charge than it was */
-  bool statements;     /* a caller may read its ledger, line by line (a settlement report) */
-  bool notifies;       /* tells by notices (webhooks) that a charge has begun, and how it ended, until they are acknowledged */
+  bool stores_errors;   /* a 5xx is kept under the key and replayed, whatever became of the charge */
+  bool limits_refunds;  /* refuses to refund more of a charge than it was */
+  bool statements;      /* a caller may read its ledger, line by line (a settlement report) */
+  bool notifies;        /* tells by notices (webhooks) that a charge has begun, and how it ended, until they are acknowledged */
+  bool error_frees_key; /* a 5xx is forgotten, whatever became of the charge: the same key runs again */
+  bool parks;           /* stated: unanswered charges must be parked there, as nobody can tell */
+  bool parks_saga;      /* the same for the saga, which reads neither notices nor statements */
+  const char *source;   /* whose documented behaviour it is */
 };
 
 /* What the gateway answers; OK, DECLINED and REFUSED are definite. */
@@ -111,7 +115,9 @@ struct model_gateway {
    "not found" may still be wrong. */
 #define MODEL_GATEWAY_PROCESSING_MAX_NS (2 * SIM_MINUTE)
 
-/* Shipped profiles by name; NULL when there is none. */
+/* May a request whose outcome is unknown be repeated under its key? */
+bool model_gateway_repeats_safely(const struct model_gateway_profile *profile);
+/* Shipped profiles by name, or by what people call them; NULL when there is none. */
 const struct model_gateway_profile *model_gateway_profile_find(const char *name);
 size_t model_gateway_profile_count(void);
 const struct model_gateway_profile *model_gateway_profile_at(size_t index);

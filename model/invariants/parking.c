@@ -36,7 +36,10 @@ static void judge_refunds(struct model_shop *shop) {
     int64_t tries = refund->cell[EFFECT_ATTEMPTS].number + refund->cell[EFFECT_ASKS].number;
     bool bounds_used_up = tries > shop->config->resolve_attempts;
     bool resubmitted = !gateway->takes_keys && refund->cell[EFFECT_ATTEMPTS].number >= 2;
-    if (bounds_used_up || resubmitted || (!gateway->looks_up && !gateway->takes_keys)) continue;
+    int64_t age_ns = row->cell[CASE_OPENED].number - refund->cell[EFFECT_CREATED].number;
+    bool aged = gateway->takes_keys && !gateway->looks_up && age_ns >= gateway->key_retention_ns - shop->config->request_lifetime_ns;
+    if (aged) continue;
+    if (bounds_used_up || resubmitted || (!gateway->looks_up && !model_gateway_repeats_safely(gateway))) continue;
     sim_violated(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE, "%s is parked after %" PRId64 " tries; the gateway would have told.",
                  refund->cell[EFFECT_ID].text, tries);
   }
@@ -45,10 +48,11 @@ static void judge_refunds(struct model_shop *shop) {
 void model_judge_parking(struct model_shop *shop) {
   const struct model_config *config = shop->config;
   judge_refunds(shop);
-  bool mute = !config->gateway.looks_up && !config->gateway.takes_keys;
+  bool mute = !config->gateway.looks_up && !model_gateway_repeats_safely(&config->gateway);
   for (size_t i = 0; i < shop->facts->operation_count; i++) {
     const struct model_operation_fact *operation = &shop->facts->operation[i];
     if (!operation->durable || operation->status != STATE_PARKED) continue;
+    shop->undecided_count += operation->attempts + operation->asks <= config->resolve_attempts;
     if (config->gateway.statements && config->reconcile_every_ns > 0) {
       sim_danger(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE);
       sim_violated(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE, "%s is parked at the end; the gateway's statement would have told.",

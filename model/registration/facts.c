@@ -15,7 +15,8 @@ struct step_fact {
   bool declined;          /* failed, and durably so because it was refused */
   bool provider_declined; /* the provider did refuse it */
   uint32_t declined_life[SIM_INSTANCES_MAX];
-  uint64_t reference; /* that the last request left under */
+  uint32_t repeats_after_refusal; /* by a process in which a handler had heard it */
+  uint64_t reference;             /* that the last request left under */
   uint32_t requests, polls, hasty_polls;
   int64_t polled_ns;
   bool open; /* the outcome of the last request is unknown to us */
@@ -224,8 +225,12 @@ static void request_leaves(struct sim_node *node, const struct sim_message *requ
     if (!fact->deleted && (!owner || !step->durable))
       sim_violated(shop->world, INVARIANT_CHARGE_HAS_INTENT, "The %s of registration:%" PRId64 " leaves while %s.", name_of(which_step),
                    fact->registration, owner ? "no operation row is committed" : "the saga has not durably asked for it");
+    /* Handlers of one process share no memory: one that was under way beside the one that heard the refusal may repeat under the
+       same key, which is how it asks. More than that is a refusal that is retried. */
+    enum { BESIDE_MAX = 2 };
     bool received = step->declined_life[sim_node_instance(node)] == sim_node_life(node);
-    if (received || step->declined)
+    step->repeats_after_refusal += received;
+    if (step->repeats_after_refusal > BESIDE_MAX || step->declined)
       sim_violated(shop->world, INVARIANT_DECLINED_NOT_RETRIED,
                    "The %s of registration:%" PRId64 " is tried again although it was refused.", name_of(which_step), fact->registration);
   }
@@ -532,11 +537,12 @@ static void judge_parking(struct model_shop *shop, const struct registration_fac
       sim_violated(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE, "%s is parked, but the human's queue does not list it.", id.text);
     bool xyz = info->outsider == SERVICE_XYZ;
     bool looks_up = xyz ? shop->config->accounts.can.looks_up : shop->config->gateway.looks_up;
-    bool takes_keys = xyz ? shop->config->accounts.can.takes_keys : shop->config->gateway.takes_keys;
+    bool takes_keys = xyz ? shop->config->accounts.can.takes_keys : model_gateway_repeats_safely(&shop->config->gateway);
     bool was_refused = row != NULL && strcmp(row->cell[CASE_LAST_RESULT].text, "refused") == 0;
     bool bounds_used_up = step->attempts + step->asks > shop->config->resolve_attempts;
     bool resubmitted = !takes_keys && step->attempts >= 2;
     sim_danger(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE);
+    shop->undecided_count += is_payment((enum saga_step)s) && !bounds_used_up;
     int64_t retention_ns = xyz ? shop->config->accounts.can.key_retention_ns : shop->config->gateway.key_retention_ns;
     bool aged = !looks_up && takes_keys && row != NULL &&
                 row->cell[CASE_OPENED].number - step->created_ns >= retention_ns - shop->config->request_lifetime_ns;

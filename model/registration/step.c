@@ -42,8 +42,8 @@ static const int64_t SHORT_RETENTION_NS = SIM_DAY; /* retries.dedup=short */
 static struct model_capabilities capabilities_of(const struct sim_node *node, enum saga_step step) {
   const struct model_config *config = model_shop_of(node)->config;
   if (saga_step_info(step)->outsider == SERVICE_XYZ) return config->accounts.can;
-  return (struct model_capabilities){config->gateway.takes_keys, config->gateway.key_retention_ns, config->gateway.looks_up,
-                                     config->gateway.look_up_lag_ns};
+  return (struct model_capabilities){model_gateway_repeats_safely(&config->gateway), config->gateway.key_retention_ns,
+                                     config->gateway.looks_up, config->gateway.look_up_lag_ns};
 }
 
 static bool is_payment(enum saga_step step) { return step == SAGA_PAYMENT || step == SAGA_SECOND; }
@@ -289,7 +289,7 @@ static void absent(struct sim_node *node, struct step *step) {
   }
   if (key_lives(node, step)) repeat(node, step);
   else if (!definite) finish(node, step, GATEWAY_ERROR);
-  else if (step->attempts < 2) repeat(node, step);
+  else if (step->attempts < 2 || capabilities_of(node, step->step).takes_keys) repeat(node, step);
   else park(node, step);
 }
 

@@ -12,7 +12,6 @@ SOURCE = sys.argv[1] if len(sys.argv) > 1 else "."
 
 # Those that no known-bad scenario must break.
 BY_UNIT_TEST = {
-    "polling_is_bounded": "no mistake polls without end: all give up after resolve_attempts",
     "quiet_run_completes": "every mistake survives the happy path, or breaks a sharper invariant on it",
     "manual_queue_is_complete": "the case is opened in the transaction that parks; no mistake parts the two",
 }

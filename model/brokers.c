@@ -1,0 +1,35 @@
+/* The brokers that ship, as data. */
+#include <string.h>
+
+#include "model/shop.h"
+
+static const struct sim_broker brokers[] = {
+#define BROKER(name, about, ...) {name, about, __VA_ARGS__},
+#define ALIAS(alias, name)
+#include "model/brokers.def"
+#undef BROKER
+#undef ALIAS
+};
+
+static const struct {
+  const char *alias, *name;
+} aliases[] = {
+#define BROKER(...)
+#define ALIAS(alias, name) {alias, name},
+#include "model/brokers.def"
+#undef BROKER
+#undef ALIAS
+};
+
+size_t model_broker_count(void) { return sizeof brokers / sizeof brokers[0]; }
+const struct sim_broker *model_broker_at(size_t index) { return &brokers[index]; }
+
+const struct sim_broker *model_broker_find(const char *name) {
+  for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
+    if (strcmp(aliases[i].alias, name) == 0) name = aliases[i].name;
+  }
+  for (size_t i = 0; i < model_broker_count(); i++) {
+    if (strcmp(brokers[i].name, name) == 0) return &brokers[i];
+  }
+  return NULL;
+}
