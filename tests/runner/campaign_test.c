@@ -69,6 +69,8 @@ static void the_fault_list_of_a_seed_is_the_seed(void **state) {
   replay_seeds("scenarios/order.yaml", RUNNER_SANITIZED ? 50 : 1500);
   replay_seeds("scenarios/order-two-instances.yaml", RUNNER_SANITIZED ? 50 : 1000);
   replay_seeds("scenarios/order-webhooks-mute.yaml", RUNNER_SANITIZED ? 50 : 1000);
+  replay_seeds("scenarios/order-restored.yaml", RUNNER_SANITIZED ? 50 : 1000);
+  replay_seeds("scenarios/registration.yaml", RUNNER_SANITIZED ? 50 : 1500);
   replay_seeds("scenarios/known-bad/journal.on_commit_error-continue.yaml", RUNNER_SANITIZED ? 50 : 500);
   replay_seeds("scenarios/known-bad/payment.key_age-ignored.yaml", RUNNER_SANITIZED ? 50 : 500);
 }

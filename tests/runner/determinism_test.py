@@ -11,7 +11,7 @@ import subprocess
 import program
 from program import Case, run
 
-SCENARIOS = ("payment", "payment-two-instances", "order", "order-two-instances")
+SCENARIOS = ("payment", "payment-two-instances", "order", "order-two-instances", "order-restored", "registration")
 SEEDS = 1000
 PRESETS = ("release", "dev", "asan", "clang", "coverage")
 
