@@ -76,15 +76,26 @@ static void send_rows(struct sim_node *node) {
   while (send_some(node)) {}
 }
 
+/* Should a handler throw, or freeze and find its lease lost, nobody else would send its rows. A commit may be held up beyond the
+   first look: there are three. */
+static struct sim_timer sweep_later(struct sim_node *node, uint32_t look) {
+  struct sim_message later = {.kind = KIND_DISPATCH, .attempt = look};
+  return sim_timer_set(node, 2 * model_shop_of(node)->config->lease_ns, &later);
+}
+
+void saga_outbox_sweep(struct sim_node *node, const struct sim_message *timer) {
+  enum { LOOKS = 3 };
+  saga_outbox_resume(node);
+  if (timer->attempt < LOOKS) sweep_later(node, timer->attempt + 1);
+}
+
 bool saga_commit(struct sim_node *node, const char *step, bool (*write)(struct sim_node *node, void *what), void *what,
                  const struct saga_letters *letters) {
   const struct model_design *design = model_design_of(node);
   bool on = MODEL_CHOSEN(design, SAGA_OUTBOX, ON);
   if (MODEL_CHOSEN(design, SAGA_OUTBOX, SEND_THEN_STATE)) leave(node, letters);
-  /* Should this handler throw, or freeze and find its lease lost, nobody else would send its rows. */
-  struct sim_message later = {.kind = KIND_DISPATCH, .attempt = 1};
   struct sim_timer sweep = {0};
-  if (on && letters->count > 0) sweep = sim_timer_set(node, 2 * model_shop_of(node)->config->lease_ns, &later);
+  if (on && letters->count > 0) sweep = sweep_later(node, 1);
   sim_sql_begin(node);
   if (write != NULL && !write(node, what)) {
     sim_sql_rollback(node);

@@ -87,6 +87,8 @@ enum { OUTBOX_PUT, OUTBOX_READ, OUTBOX_GONE, SAGA_BOOT, OUTBOX_STATEMENT_COUNT }
   "INSERT INTO outbox VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",                                                                                                    \
       "SELECT number, message_type, message_id, aggregate_id, receiver, amount, card, step, payment, reason, purchase, delay FROM outbox ORDER BY number", \
       "DELETE FROM outbox WHERE number=?", "INSERT OR REPLACE INTO boots VALUES(?, ?)"
+/* The timer of a commit whose letters may not have left. */
+void saga_outbox_sweep(struct sim_node *node, const struct sim_message *timer);
 /* After a restart, or a handler that threw: send what was left. */
 void saga_outbox_resume(struct sim_node *node);
 /* Decide and send, as saga.outbox says: `write` makes the decision's changes inside the transaction; false: nothing changed. */

@@ -341,7 +341,7 @@ static void withdraw(struct sim_node *node, struct saga *saga, const struct sim_
 
 void saga_handle(struct sim_node *node, const struct sim_message *message) {
   if (message->kind == KIND_DISPATCH) {
-    saga_outbox_resume(node);
+    saga_outbox_sweep(node, message);
     return;
   }
   const struct model_design *design = model_design_of(node);

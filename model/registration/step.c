@@ -446,7 +446,7 @@ static void verify(struct sim_node *node, const struct sim_message *message) {
 
 void saga_step_handle(struct sim_node *node, const struct sim_message *message) {
   if (message->kind == KIND_DISPATCH) {
-    saga_outbox_resume(node);
+    saga_outbox_sweep(node, message);
     return;
   }
   if (message->delivery > 1) saga_outbox_resume(node); /* its first handler may have thrown before it sent anything */
