@@ -202,7 +202,11 @@ void sim_world_begin(struct sim_world *world, const struct sim_setup *setup, boo
   sim_where.scenario = setup->scenario;
   sim_where.seed = world->decisions->seed;
   for (size_t s = 0; s < world->service_count; s++) {
-    for (size_t i = 0; i < SIM_INSTANCES_MAX; i++) reset_node(&world->node[s][i], i < setup->instance_count[s]);
+    for (size_t i = 0; i < SIM_INSTANCES_MAX; i++) {
+      bool present = i < setup->instance_count[s];
+      bool untouched = !present && world->node[s][i].life == 0; /* absent from the last run, too */
+      if (!untouched) reset_node(&world->node[s][i], present);
+    }
   }
   begin_storage(world, setup);
   sim_vfs_seed(setup->scenario_seed);
