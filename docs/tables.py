@@ -149,39 +149,104 @@ def words_of_time(text):
     return re.sub(r"^(\d+)\*SIM_(\w)\w*$", lambda m: m[1] + m[2].lower(), text.replace("SIM_", "1*SIM_") if text.startswith("SIM_") else text)
 
 
+def fields(arguments):
+    """The fields that a profile names, as a dictionary; absent ones are "false" or "0" to whoever asks."""
+    return dict(a[1:].split("=", 1) for a in arguments if a.startswith("."))
+
+
+ROWS = {"MODEL_HOLDS": "holds", "MODEL_HOLDS_BY_PARKING": "holds by parking", "MODEL_CANNOT_HOLD": "cannot hold"}
+
+
+def gateway_profiles():
+    return [(a[0], a[1], fields(a[2:])) for kind, a in entries("model/gateways/profiles.def") if kind == "PROFILE"]
+
+
+def names_of(path):
+    names = {}
+    for kind, a in entries(path):
+        if kind == "ALIAS":
+            names.setdefault(a[1], []).append(f"`{a[0]}`")
+    return names
+
+
+def beside(f):
+    """What else is to be known of a gateway, in words."""
+    words = []
+    if f.get("other_parameters"):
+        words.append("other parameters under a known key are ignored")
+    if f.get("repeat"):
+        words.append({"RECEIPT": "a repeat gets the receipt", "NAMES_FIRST": "a repeat gets a conflict that names the first", "REFUSED": "a repeat gets \"duplicate\""}[f["repeat"].replace("MODEL_REPEAT_", "")])
+    if f.get("key_store"):
+        words.append("memory of keys may be down: " + ("charges again" if f["key_store"].endswith("OPEN") else "5xx"))
+    for field, text in (("stores_errors", "5xx is kept under the key"), ("error_frees_key", "a 5xx frees its key"), ("knows_finished_only", "knows finished payments only"),
+                        ("reverses", "takes reversals"), ("statements", "statements"), ("notifies", "notices")):
+        if f.get(field) == "true":
+            words.append(text)
+    for field, text in (("lookalike_ns", "refuses look-alikes for"), ("failed_final_after_ns", "\"failed\" is final after"), ("decides_after_ns", "decides after")):
+        if field in f:
+            words.append(f"{text} {words_of_time(f[field])}")
+    if f.get("limits_refunds") != "true":
+        words.append("refunds as often as asked")
+    return "; ".join(words)
+
+
 def profiles():
-    lines = ["| profile | takes keys, kept for | look-up, lag | other parameters under a known key | stores 5xx | limits refunds | in words |", "|---|---|---|---|---|---|---|"]
-    for kind, a in entries("model/gateways/profiles.def"):
-        if kind != "PROFILE":
-            continue
-        keys = words_of_time(a[3]) if a[2] == "true" else "no"
-        look_up = ("at once" if a[5] == "0" else words_of_time(a[5])) if a[4] == "true" else "no"
-        lines.append(row(f"`{a[0]}`", keys, look_up, a[6].replace("MODEL_OTHER_", "").lower(), "yes" if a[7] == "true" else "no", "yes" if a[8] == "true" else "no", cap(a[1])))
+    lines = ["| profile | takes keys, kept for | look-up, lag | beside | in words |", "|---|---|---|---|---|"]
+    for name, about, f in gateway_profiles():
+        keys = words_of_time(f["key_retention_ns"]) if f.get("takes_keys") == "true" else "no"
+        look_up = (words_of_time(f["look_up_lag_ns"]) if "look_up_lag_ns" in f else "at once") if f.get("looks_up") == "true" else "no"
+        lines.append(row(f"`{name}`", keys, look_up, beside(f), cap(about)))
     return lines
 
 
 def stated_rows():
+    names = names_of("model/gateways/profiles.def")
     lines = ["| profile | people call it | orders | saga | documented by |", "|---|---|---|---|---|"]
-    names = {}
-    for kind, a in entries("model/gateways/profiles.def"):
-        if kind == "ALIAS":
-            names.setdefault(a[1], []).append(f"`{a[0]}`")
-    for kind, a in entries("model/gateways/profiles.def"):
-        if kind != "PROFILE":
-            continue
-        stated = ["holds by parking" if a[i] == "true" else "holds" for i in (12, 13)]
-        lines.append(row(f"`{a[0]}`", ", ".join(names.get(a[0], [])), *stated, a[14]))
+    for name, _, f in gateway_profiles():
+        lines.append(row(f"`{name}`", ", ".join(names.get(name, [])), *(ROWS[f.get(w, "MODEL_HOLDS")] for w in ("orders", "saga")), f["source"]))
     return lines
 
 
+def of_capabilities(text):
+    """{takes keys, keys may fail, for how long, look-up, its lag, a repeat is refused} -> two cells."""
+    takes, _, kept, looks_up, lag, refused = text.strip("{}").split(",")
+    known = words_of_time(kept) + (", then refused as a duplicate" if refused == "true" else "") if takes == "true" else "no"
+    return known, ("at once" if lag == "0" else words_of_time(lag)) if looks_up == "true" else "no"
+
+
+def grouped(path):
+    """Entries of a .def file whose {…} is one argument."""
+    for kind, a in entries(path):
+        joined, depth = [], 0
+        for cell in a:
+            joined[-1:] = [joined[-1] + "," + cell] if depth else joined[-1:] + [cell]
+            depth += cell.count("{") - cell.count("}")
+        yield kind, joined
+
+
 def mail_profiles():
-    lines = ["| profile | recognises a repeat, for | status query, lag | in words |", "|---|---|---|---|"]
-    for kind, a in entries("model/gateways/mail_profiles.def"):
-        if kind != "PROFILE":
-            continue
-        known = words_of_time(a[3]) if a[2] == "true" else "no"
-        query = ("at once" if a[5] == "0" else words_of_time(a[5])) if a[4] == "true" else "no"
-        lines.append(row(f"`{a[0]}`", known, query, cap(a[1])))
+    names = names_of("model/gateways/mail_profiles.def")
+    lines = ["| profile | people call it | recognises a repeat, for | status query, lag | orders | in words |", "|---|---|---|---|---|---|"]
+    for kind, a in grouped("model/gateways/mail_profiles.def"):
+        if kind == "PROFILE":
+            lines.append(row(f"`{a[0]}`", ", ".join(names.get(a[0], [])), *of_capabilities(a[2]), ROWS[a[3]], cap(a[1])))
+    return lines
+
+
+def account_profiles():
+    lines = ["| profile | recognises a repeat, for | status query, lag | disables | saga | in words |", "|---|---|---|---|---|---|"]
+    for kind, a in grouped("model/gateways/account_profiles.def"):
+        if kind == "PROFILE":
+            lines.append(row(f"`{a[0]}`", *of_capabilities(a[2]), "yes" if a[3] == "true" else "no", ROWS[a[4]], cap(a[1])))
+    return lines
+
+
+def brokers():
+    names = names_of("model/brokers.def")
+    lines = ["| profile | people call it | saga | in words |", "|---|---|---|---|"]
+    for kind, a in entries("model/brokers.def"):
+        if kind == "BROKER":
+            lines.append(row(f"`{a[0]}`", ", ".join(names.get(a[0], [])), "holds", cap(a[1])))
     return lines
 
 
@@ -204,6 +269,8 @@ TABLES = {
     "profiles": profiles,
     "stated-rows": stated_rows,
     "mail-profiles": mail_profiles,
+    "account-profiles": account_profiles,
+    "brokers": brokers,
     "faults": lambda: faults("FAULT"),
     "workload": lambda: faults("WORKLOAD"),
     "axes": axes,

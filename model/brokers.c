@@ -11,9 +11,7 @@ static const struct sim_broker brokers[] = {
 #undef ALIAS
 };
 
-static const struct {
-  const char *alias, *name;
-} aliases[] = {
+static const struct model_alias aliases[] = {
 #define BROKER(...)
 #define ALIAS(alias, name) {alias, name},
 #include "model/brokers.def"
@@ -25,9 +23,7 @@ size_t model_broker_count(void) { return sizeof brokers / sizeof brokers[0]; }
 const struct sim_broker *model_broker_at(size_t index) { return &brokers[index]; }
 
 const struct sim_broker *model_broker_find(const char *name) {
-  for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
-    if (strcmp(aliases[i].alias, name) == 0) name = aliases[i].name;
-  }
+  name = model_name_of(name, aliases, sizeof aliases / sizeof aliases[0]);
   for (size_t i = 0; i < model_broker_count(); i++) {
     if (strcmp(brokers[i].name, name) == 0) return &brokers[i];
   }

@@ -168,8 +168,10 @@ static enum model_gateway_status call(struct sim_node *node, const struct effect
   request.value[VALUE_PAYMENT] = effect->target;
   memcpy(&request.value[VALUE_OPERATION], &effect->id.hash, sizeof effect->id.hash);
   if (sim_call(node, class->outsider, &request, CALL_TIMEOUT_NS, &answer) != SIM_CALL_ANSWERED) return GATEWAY_ERROR;
-  if (answer.value[VALUE_STATUS] == GATEWAY_OK) effect->result = answer.value[VALUE_PAYMENT];
-  return (enum model_gateway_status)answer.value[VALUE_STATUS];
+  enum model_gateway_status status = (enum model_gateway_status)answer.value[VALUE_STATUS];
+  if (status == GATEWAY_OK) effect->result = answer.value[VALUE_PAYMENT];
+  if (status != GATEWAY_DUPLICATE) return status;
+  return class->on_unknown(model_design_of(node)) == EFFECT_RESOLVE ? GATEWAY_OK : GATEWAY_ERROR; /* an earlier one was taken on */
 }
 
 static enum model_state refused(const struct effect_class *class, struct effect *effect) {
@@ -210,6 +212,7 @@ static void ask_before_sending(struct sim_node *node, const struct effect_class 
 }
 
 static void ask(struct sim_node *node, const struct effect_class *class, struct effect *effect) {
+  struct model_capabilities provider = capabilities_of(node, class);
   effect->asks++;
   effect->asked_ns = model_now(node);
   enum model_gateway_status status = call(node, class, effect, class->query);
@@ -218,7 +221,7 @@ static void ask(struct sim_node *node, const struct effect_class *class, struct 
   else if (status != GATEWAY_NOT_FOUND) finish(node, class, effect, STATE_UNKNOWN);
   else if (key_lives(node, class, effect)) repeat(node, class, effect);
   else if (!absence_is_definite(node, class, effect)) finish(node, class, effect, STATE_UNKNOWN);
-  else if (effect->attempts < 2 || capabilities_of(node, class).takes_keys) repeat(node, class, effect);
+  else if (effect->attempts < 2 || provider.takes_keys || provider.keys_may_fail) repeat(node, class, effect);
   else finish(node, class, effect, STATE_PARKED);
 }
 

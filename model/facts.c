@@ -134,6 +134,19 @@ void model_fact_refunded(struct model_shop *shop, const struct model_refund *ref
   model_check_refund(shop, refund);
 }
 
+void model_fact_reversed(struct model_shop *shop, const struct model_charge *charge) {
+  if (of_registrations(shop)) {
+    saga_fact_reversed(shop, charge);
+    return;
+  }
+  struct model_purchase_fact *purchase = &shop->facts->purchase[charge->purchase];
+  purchase->charges--;
+  for (size_t i = shop->gateway.charge_count; i > 0; i--) {
+    const struct model_charge *other = &shop->gateway.ledger[i - 1];
+    if (other->purchase == charge->purchase && !other->refunded) purchase->first_charge = other->id;
+  }
+}
+
 bool model_fact_parked(const struct model_shop *shop, size_t service, size_t table, int64_t order, enum model_step step) {
   for (size_t i = 0; i < sim_durable_count(shop->world, service, table); i++) {
     const struct sim_row *row = sim_durable_row(shop->world, service, table, i);
@@ -308,8 +321,6 @@ static void observe_operation(struct model_shop *shop, enum sim_change change, c
     }
   }
   if (fact->status == STATE_COMPLETED || fact->status == STATE_FAILED) order->definite_mask = 0;
-  if (fact->status == STATE_PARKED)
-    order->parked_undecidable = !shop->config->gateway.looks_up && !model_gateway_repeats_safely(&shop->config->gateway);
 }
 
 static void on_row(struct sim_world *world, size_t service, size_t table, enum sim_change change, const struct sim_row *row) {
@@ -369,11 +380,17 @@ static size_t card_of(const struct sim_message *request) {
   return card >= 1 && card <= MODEL_CARDS_MAX ? (size_t)card : 0;
 }
 
+/* Is the gateway's "failed" its last word, so long after the request? */
+static bool failed_is_final(const struct model_shop *shop, int64_t age_ns) {
+  return age_ns >= shop->config->gateway.failed_final_after_ns;
+}
+
 static bool is_definite(const struct model_shop *shop, const struct model_order_fact *fact, const struct sim_message *request,
                         const struct sim_message *answer) {
   switch ((enum model_gateway_status)answer->value[VALUE_STATUS]) {
-    case GATEWAY_OK:
-    case GATEWAY_DECLINED: return true;
+    case GATEWAY_OK: return true;
+    case GATEWAY_DECLINED: return request->kind != KIND_LOOK_UP || failed_is_final(shop, request->sent_ns - fact->open_since_ns);
+    case GATEWAY_DUPLICATE: return answer->value[VALUE_PAYMENT] != 0;
     case GATEWAY_NOT_FOUND: /* worth something only about the reference that the charge left under */
       if (fact->by_card[card_of(request)].reference != request->id.hash) return false;
       return request->sent_ns - fact->open_since_ns >=
@@ -397,7 +414,7 @@ static void learn(struct model_shop *shop, const struct sim_node *node, struct m
 
 static void on_answered(struct sim_node *node, const struct sim_message *request, const struct sim_message *answer) {
   struct model_shop *shop = model_shop_of(node);
-  if (request->kind != KIND_CHARGE && request->kind != KIND_LOOK_UP) return;
+  if (request->kind != KIND_CHARGE && request->kind != KIND_LOOK_UP && request->kind != KIND_REVERSE) return;
   struct model_order_fact *fact = model_order_fact(shop, request->subject);
   int64_t card = request->value[VALUE_CARD];
   if (answer != NULL && answer->value[VALUE_STATUS] == GATEWAY_DECLINED && card >= 1 && card <= MODEL_CARDS_MAX) {
@@ -419,7 +436,8 @@ static void notice_delivered(struct model_shop *shop, const struct sim_node *nod
   const struct model_operation_fact *operation = model_operation_fact(shop, fact->open_operation);
   if (operation != NULL && (operation->status == STATE_COMPLETED || operation->status == STATE_FAILED))
     sim_danger(shop->world, INVARIANT_TERMINAL_IS_STICKY);
-  bool definite = notice->value[VALUE_STATUS] == GATEWAY_OK || notice->value[VALUE_STATUS] == GATEWAY_DECLINED;
+  bool declined = notice->value[VALUE_STATUS] == GATEWAY_DECLINED;
+  bool definite = notice->value[VALUE_STATUS] == GATEWAY_OK || (declined && shop->config->gateway.failed_final_after_ns == 0);
   if (definite && notice->id.hash == fact->by_card[card_of(notice)].reference) learn(shop, node, fact, fact->open_operation);
 }
 

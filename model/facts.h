@@ -52,7 +52,6 @@ struct model_order_fact {
   uint32_t deliveries[4];               /* of PaymentSucceeded, Failed, Unknown, Parked, sent after the receiver had one */
   int64_t delivered_ns[4];
   bool acked_durable; /* an acknowledgement left on the strength of a durable event */
-  bool parked_undecidable;
   int64_t notice_acked; /* the charge whose success notice was acknowledged */
   /* Fulfilment, by the durable events and by the ledgers. */
   bool cancelling, cancel_noted;       /* a cancellation was asked for; before the payment's end */
@@ -125,6 +124,7 @@ void model_fact_charged(struct model_shop *shop, const struct model_charge *char
 void model_fact_mailed(struct model_shop *shop, const struct model_mail_sent *sent);
 void model_fact_collected(struct model_shop *shop, const struct model_parcel *parcel);
 void model_fact_refunded(struct model_shop *shop, const struct model_refund *refund);
+void model_fact_reversed(struct model_shop *shop, const struct model_charge *charge);
 /* Is an effect (a mail, a refund) parked in this table of effects? */
 bool model_fact_parked(const struct model_shop *shop, size_t service, size_t table, int64_t order, enum model_step step);
 /* Reported by the actor runtime: it would be the persistence library's own hooks. */

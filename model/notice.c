@@ -93,6 +93,7 @@ static bool apply(struct sim_node *node, const struct sim_message *notice) {
   struct sim_id id = operation_of(notice);
   struct operation row;
   if (!model_payment__read(node, &id, &row)) return false;
+  if (model_shop_of(node)->config->gateway.reverses) return true; /* a charge that is not answered is taken back, whatever is told of it */
   if (status == GATEWAY_IN_FLIGHT) {
     if (!MODEL_CHOSEN(design, WEBHOOK_ORDER, LAST_WRITER)) return true; /* older news than any row tells */
     sim_sql_begin(node);
@@ -100,6 +101,8 @@ static bool apply(struct sim_node *node, const struct sim_message *notice) {
     model_commit(node, "notice: pending");
     return true;
   }
+  bool last_word = model_shop_of(node)->config->gateway.failed_final_after_ns == 0 || MODEL_CHOSEN(design, PAYMENT_ON_CALLED_FAILED, FAIL);
+  if (status == GATEWAY_DECLINED && !last_word) return true; /* a notice is as old as it is: the gateway will be asked */
   if (MODEL_CHOSEN(design, WEBHOOK_ORDER, FORWARD_ALLOW_LIST) && !in_allow_list(row.status)) return true;
   if (MODEL_CHOSEN(design, WEBHOOK_IDENTITY, EVENT_ID) && row.status == STATE_COMPLETED && status == GATEWAY_OK) {
     another_payment(node, &id, notice);

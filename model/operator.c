@@ -26,23 +26,24 @@ static enum model_service owner_of(const struct sim_message *about) {
   return about_a_charge(about) || about_a_refund(about) ? SERVICE_PAYMENTS : SERVICE_MAILS;
 }
 
-/* Does the order still say that its refund failed? */
-static bool order_says_failed(const struct model_shop *shop, int64_t order) {
+/* Does the order know that its refund is made, or has it none to wait for? */
+static bool order_knows(const struct model_shop *shop, int64_t order) {
   int64_t seq = 0, type = 0;
   for (size_t i = 0; i < sim_durable_count(shop->world, SERVICE_ORDERS, TABLE_EVENTS); i++) {
     const struct sim_cell *cell = sim_durable_row(shop->world, SERVICE_ORDERS, TABLE_EVENTS, i)->cell;
-    bool of_refund = cell[EVENT_TYPE].number == EVENT_REFUND_FAILED || cell[EVENT_TYPE].number == EVENT_REFUND_COMPLETED;
+    int64_t each = cell[EVENT_TYPE].number;
+    bool of_refund = each == EVENT_REFUND_REQUESTED || each == EVENT_REFUND_FAILED || each == EVENT_REFUND_COMPLETED;
     if (cell[EVENT_ORDER].number != order || !of_refund || cell[EVENT_SEQ].number < seq) continue;
     seq = cell[EVENT_SEQ].number;
     type = cell[EVENT_TYPE].number;
   }
-  return type == EVENT_REFUND_FAILED;
+  return type == 0 || type == EVENT_REFUND_COMPLETED;
 }
 
 /* Is the case still on the screen, or its order not told yet? */
 static bool is_open(const struct model_shop *shop, const struct sim_message *about) {
   enum model_service service = owner_of(about);
-  if (about_a_refund(about) && order_says_failed(shop, about->subject)) return true;
+  if (about_a_refund(about) && !order_knows(shop, about->subject)) return true;
   size_t table = service == SERVICE_PAYMENTS ? (size_t)TABLE_OPEN_CASES : (size_t)TABLE_MAIL_CASES;
   for (size_t i = 0; i < sim_durable_count(shop->world, service, table); i++) {
     const struct sim_row *row = sim_durable_row(shop->world, service, table, i);
@@ -55,7 +56,8 @@ static bool is_open(const struct model_shop *shop, const struct sim_message *abo
 static int64_t in_ledger(const struct model_shop *shop, const struct sim_message *about) {
   if (about_a_charge(about)) {
     for (size_t i = 0; i < shop->gateway.charge_count; i++) {
-      if (shop->gateway.ledger[i].operation == about->id.hash) return shop->gateway.ledger[i].id;
+      const struct model_charge *charge = &shop->gateway.ledger[i];
+      if (charge->operation == about->id.hash && !charge->refunded) return charge->id;
     }
   } else if (about_a_refund(about)) {
     for (size_t i = 0; i < shop->gateway.refund_count; i++) {

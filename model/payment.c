@@ -80,9 +80,14 @@ static struct sim_id key_of(const struct sim_node *node, const struct operation 
   return numbered(&operation->id, "#", number);
 }
 
+/* payment.key_trust=blind: whatever the gateway documents about repeats. */
+static bool trusts_keys(const struct sim_node *node) {
+  return gateway_of(node)->takes_keys && MODEL_CHOSEN(model_design_of(node), PAYMENT_KEY_TRUST, BLIND);
+}
+
 static bool key_lives(const struct sim_node *node, const struct operation *operation) {
   const struct model_gateway_profile *gateway = gateway_of(node);
-  if (!model_gateway_repeats_safely(gateway)) return false;
+  if (!model_gateway_repeats_safely(gateway) && !trusts_keys(node)) return false;
   if (MODEL_CHOSEN(model_design_of(node), PAYMENT_KEY_AGE, IGNORED)) return true;
   return model_now(node) - operation->created_ns < gateway->key_retention_ns - model_shop_of(node)->config->request_lifetime_ns;
 }
@@ -94,6 +99,24 @@ bool model_payment__absence_is_definite(const struct sim_node *node, const struc
   int64_t final_after_ns =
       config->lease_ns + config->request_lifetime_ns + gateway_of(node)->look_up_lag_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
   return operation->asked_ns - operation->last_attempt_ns >= final_after_ns;
+}
+
+static int64_t failed_final_ns(const struct sim_node *node, const struct operation *operation) {
+  return operation->last_attempt_ns + model_shop_of(node)->config->request_lifetime_ns + gateway_of(node)->failed_final_after_ns;
+}
+
+/* Was a "failed" that the gateway told as of `asked_ns` its last word? */
+static bool failed_is_final(const struct sim_node *node, const struct operation *operation) {
+  if (MODEL_CHOSEN(model_design_of(node), PAYMENT_ON_CALLED_FAILED, FAIL)) return true;
+  return gateway_of(node)->failed_final_after_ns == 0 || operation->asked_ns >= failed_final_ns(node, operation);
+}
+
+/* Is it too early to ask, as the gateway said itself that it has not decided yet? */
+static bool is_being_decided(const struct sim_node *node, const struct operation *operation) {
+  int64_t until_ns = 0;
+  if (operation->last_was_taken_on) until_ns = operation->last_attempt_ns + gateway_of(node)->decides_after_ns;
+  if (operation->last_was_failed) until_ns = failed_final_ns(node, operation);
+  return model_now(node) < until_ns;
 }
 
 /* ---- rows ---- */
@@ -130,6 +153,8 @@ bool model_payment__read(struct sim_node *node, const struct sim_id *id, struct 
   const char *error = (const char *)sqlite3_column_text(row, 11);
   out->last_was_error = error != NULL && strcmp(error, "5xx") == 0;
   out->last_was_declined = error != NULL && strcmp(error, "declined") == 0;
+  out->last_was_taken_on = error != NULL && strcmp(error, "in flight") == 0;
+  out->last_was_failed = error != NULL && strcmp(error, "called failed") == 0;
   out->known_attempts = out->attempts;
   out->acknowledged = sqlite3_column_int(row, 12) != 0;
   out->refusal =
@@ -208,7 +233,7 @@ static const char *step_of(enum model_state status) {
 }
 
 /* Record the status, unless the row is final already or somebody else has made a further attempt (then only success, which
-   no attempt can undo, is news); in that case take over what the row says. */
+   no attempt can undo but a reversal, is news); in that case take over what the row says. */
 void model_payment__record(struct sim_node *node, struct operation *operation) {
   const struct model_design *design = model_design_of(node);
   int64_t kept = MODEL_CHOSEN(design, PAYMENT_RESULT, STATUS_ONLY) ? 0 : operation->payment;
@@ -217,8 +242,9 @@ void model_payment__record(struct sim_node *node, struct operation *operation) {
                       : operation->error                ? operation->error
                                                         : "";
   sim_sql_begin(node);
-  int changed = sim_sql_run(node, RECORD_RESULT, "iissiisi", (int64_t)operation->status, kept, error, result_words(operation),
-                            operation->asks, model_now(node), operation->id.text, operation->known_attempts);
+  int changed = sim_sql_run(node, RECORD_RESULT, "iissiisii", (int64_t)operation->status, kept, error, result_words(operation),
+                            operation->asks, model_now(node), operation->id.text, operation->known_attempts,
+                            (int64_t)gateway_of(node)->reverses);
   if (changed == 1 && operation->status == STATE_PARKED) {
     sim_sql_run(node, INSERT_CASE, "siissi", operation->id.text, operation->order, operation->amount_minor, result_words(operation),
                 gateway_of(node)->looks_up ? "asked and repeated within its bounds" : "the gateway answers no look-up", model_now(node));
@@ -274,6 +300,11 @@ static enum outcome read_answer(const struct sim_node *node, struct operation *o
       operation->error = "in flight";
       return fail || MODEL_CHOSEN(design, PAYMENT_ON_UNKNOWN, FAIL_ON_CONFLICT) ? OUTCOME_NOT_EXECUTED : OUTCOME_UNKNOWN;
     case GATEWAY_REFUSED: operation->error = "refused"; return OUTCOME_UNKNOWN;
+    case GATEWAY_DUPLICATE: /* of what, only its number tells */
+      operation->error = "duplicate";
+      operation->payment = answer->value[VALUE_PAYMENT];
+      if (operation->payment != 0) return OUTCOME_COMPLETED;
+      return fail || MODEL_CHOSEN(design, PAYMENT_ON_UNKNOWN, FAIL_ON_CONFLICT) ? OUTCOME_NOT_EXECUTED : OUTCOME_UNKNOWN;
     case GATEWAY_NOT_FOUND:
     case GATEWAY_UNSUPPORTED: break;
   }
@@ -350,8 +381,8 @@ static void execute(struct sim_node *node, struct operation *operation) {
   finish(node, operation, outcome);
 }
 
-/* Repeat the charge: the new attempt is durable before it leaves. */
-static void repeat(struct sim_node *node, struct operation *operation) {
+/* The next attempt is durable before it leaves. Returns false when somebody else was faster. */
+static bool take_attempt(struct sim_node *node, struct operation *operation) {
   operation->attempts++;
   operation->last_attempt_ns = model_now(node);
   sim_sql_begin(node);
@@ -359,11 +390,15 @@ static void repeat(struct sim_node *node, struct operation *operation) {
                             model_owner(node), operation->id.text, operation->known_attempts);
   if (changed != 1) {
     sim_sql_rollback(node);
-    return;
+    return false;
   }
   operation->known_attempts = operation->attempts;
   model_commit(node, "next attempt");
-  execute(node, operation);
+  return true;
+}
+
+static void repeat(struct sim_node *node, struct operation *operation) {
+  if (take_attempt(node, operation)) execute(node, operation);
 }
 
 /* "Not found": a fact, or not yet. */
@@ -419,12 +454,15 @@ static void ask(struct sim_node *node, struct operation *operation) {
   struct sim_message answer;
   bool answered = sim_call(node, SERVICE_GATEWAY, &request, CALL_TIMEOUT_NS, &answer) == SIM_CALL_ANSWERED;
   enum model_gateway_status status = answered ? (enum model_gateway_status)answer.value[VALUE_STATUS] : GATEWAY_ERROR;
-  operation->error = operation->last_was_declined ? "declined" : answered ? "5xx" : "timeout";
+  operation->error = operation->last_was_declined ? "declined" : status == GATEWAY_IN_FLIGHT ? "in flight" : answered ? "5xx" : "timeout";
   if (status == GATEWAY_OK) {
     operation->payment = answer.value[VALUE_PAYMENT];
     finish(node, operation, OUTCOME_COMPLETED);
-  } else if (status == GATEWAY_DECLINED) {
+  } else if (status == GATEWAY_DECLINED && failed_is_final(node, operation)) {
     finish(node, operation, OUTCOME_DECLINED);
+  } else if (status == GATEWAY_DECLINED) {
+    operation->error = "called failed";
+    finish(node, operation, OUTCOME_UNKNOWN);
   } else if (status == GATEWAY_NOT_FOUND) {
     absent(node, operation);
   } else {
@@ -434,8 +472,34 @@ static void ask(struct sim_node *node, struct operation *operation) {
 
 /* Where notices come, one may still tell what became of the request. */
 static bool notice_may_come(const struct sim_node *node, const struct operation *operation) {
-  static const int64_t patience_ns = SIM_HOUR;
+  int64_t patience_ns = gateway_of(node)->decides_after_ns + SIM_HOUR;
   return gateway_of(node)->notifies && model_now(node) - operation->last_attempt_ns < patience_ns;
+}
+
+/* Wait as before: what was last heard stays. */
+static void wait_on(struct sim_node *node, struct operation *operation) {
+  operation->status = STATE_UNKNOWN;
+  model_payment__report(node, operation, 1);
+}
+
+/* Have the charge voided, or stopped before it arrives; once that is answered, it was not executed. It is an attempt of its own:
+   whoever still waits for an answer to an earlier one, and hears "charged", is too late. */
+static void reverse(struct sim_node *node, struct operation *operation) {
+  if (!take_attempt(node, operation)) return;
+  struct sim_id key = key_of(node, operation);
+  struct sim_message request = gateway_request(node, operation, KIND_REVERSE, &key);
+  struct sim_message answer;
+  request.attempt = (uint32_t)operation->attempts;
+  bool answered = sim_call(node, SERVICE_GATEWAY, &request, CALL_TIMEOUT_NS, &answer) == SIM_CALL_ANSWERED;
+  bool reversed = (answered && answer.value[VALUE_STATUS] == GATEWAY_OK) ||
+                  MODEL_CHOSEN(model_design_of(node), PAYMENT_REVERSAL, ONCE);
+  operation->error = answered ? "5xx" : "timeout";
+  finish(node, operation, reversed ? OUTCOME_NOT_EXECUTED : OUTCOME_UNKNOWN);
+}
+
+/* A gateway that answers every repeat with its receipt for the first request has nothing more to say to a further one. */
+static bool has_its_receipt(const struct sim_node *node, const struct operation *operation) {
+  return gateway_of(node)->repeat == MODEL_REPEAT_RECEIPT && operation->last_was_taken_on;
 }
 
 /* One step towards a definite answer for an operation whose last call ended without one. */
@@ -449,6 +513,10 @@ static void resolve(struct sim_node *node, struct operation *operation) {
     park(node, operation);
     return;
   }
+  if (is_being_decided(node, operation)) {
+    wait_on(node, operation);
+    return;
+  }
   if (rotates) operation->key_number = operation->attempts;
   if ((repeats_errors || rotates) && gateway->takes_keys) {
     repeat(node, operation);
@@ -459,9 +527,10 @@ static void resolve(struct sim_node *node, struct operation *operation) {
     return;
   }
   if (!gateway->takes_keys && MODEL_CHOSEN(design, PAYMENT_NO_KEY_GATEWAY, RETRY_ANYWAY)) repeat(node, operation);
-  else if (gateway->looks_up) ask(node, operation);
-  else if (key_lives(node, operation)) repeat(node, operation);
-  else if (notice_may_come(node, operation)) finish(node, operation, OUTCOME_UNKNOWN);
+  else if (gateway->looks_up && !trusts_keys(node)) ask(node, operation);
+  else if (key_lives(node, operation) && !has_its_receipt(node, operation)) repeat(node, operation);
+  else if (gateway->reverses) reverse(node, operation);
+  else if (notice_may_come(node, operation)) wait_on(node, operation);
   else park(node, operation);
 }
 

@@ -39,6 +39,8 @@ struct operation {
   int64_t last_attempt_ns, created_ns;
   bool last_was_error;    /* the provider answered 5xx */
   bool last_was_declined; /* it declined, while an earlier try might still land (refund_the_double) */
+  bool last_was_taken_on; /* it has taken the charge on, and not decided yet */
+  bool last_was_failed;   /* it called the charge failed, which was not final yet */
   int64_t owner;
   int64_t refusal; /* enum model_refusal, in provider_payment_id's place for failed rows */
   const char *error;

@@ -17,10 +17,7 @@ static enum effect_on_unknown on_unknown(const struct model_design *design) {
   return MODEL_CHOSEN(design, REFUND_ON_UNKNOWN, FAILED) ? EFFECT_GIVE_UP : EFFECT_RESOLVE;
 }
 
-static struct model_capabilities capabilities(const struct model_config *config) {
-  return (struct model_capabilities){model_gateway_repeats_safely(&config->gateway), config->gateway.key_retention_ns,
-                                     config->gateway.looks_up, config->gateway.look_up_lag_ns};
-}
+static struct model_capabilities capabilities(const struct model_config *config) { return model_gateway_capabilities(&config->gateway); }
 static bool ages(const struct model_design *design) { return !MODEL_CHOSEN(design, PAYMENT_KEY_AGE, IGNORED); }
 
 /* refund.on_unknown=refund_again: another try is another refund. */

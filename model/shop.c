@@ -64,7 +64,7 @@ static const char *const payments_statement[] = {
     " acknowledged FROM payment_operations WHERE operation_id=?",
     "UPDATE payment_operations SET owner=? WHERE operation_id=? AND owner=? AND status=1",
     "UPDATE payment_operations SET status=?, provider_payment_id=?, last_error=?, last_confirmed_result=?, ask_count=?, updated_at=?, acknowledged=0"
-    " WHERE operation_id=?7 AND status IN (1, 4) AND (attempt_count=?8 OR ?1=2)",
+    " WHERE operation_id=?7 AND status IN (1, 4) AND (attempt_count=?8 OR (?1=2 AND ?9=0))",
     "UPDATE payment_operations SET attempt_count=?, ask_count=?, last_attempt_at=?, owner=? WHERE operation_id=? AND status IN (1, 4) AND attempt_count=?",
     "INSERT OR IGNORE INTO open_cases VALUES(?,?,?,?,?,?)",
     "UPDATE payment_operations SET acknowledged=1 WHERE operation_id=? AND status=? AND acknowledged=0",
@@ -150,11 +150,13 @@ static const char *const steps_statement[] = {
     "SELECT registration_id, step, target, amount_minor, card, status, result, attempt_count, ask_count, created_at, last_attempt_at, owner, reason, verify_number"
     " FROM operations WHERE operation_id=?",
     "UPDATE operations SET status=?1, result=?2, ask_count=?3, reason=?4, verify_number=verify_number + (?1=4) WHERE operation_id=?5 AND status IN (1, 4)"
-    " AND (attempt_count=?6 OR ?1=2) AND (verify_number=?7 OR ?1<>4)",
+    " AND (attempt_count=?6 OR (?1=2 AND ?8=0)) AND (verify_number=?7 OR ?1<>4)",
     "UPDATE operations SET attempt_count=?, ask_count=?, last_attempt_at=?, owner=?, status=1 WHERE operation_id=? AND status IN (1, 4) AND attempt_count=?",
     "INSERT OR IGNORE INTO open_cases VALUES(?,?,?,?,?,?)",
     "DELETE FROM open_cases WHERE operation_id=?",
     "UPDATE operations SET verify_number=verify_number + 1 WHERE operation_id=? AND verify_number=?",
+    "UPDATE operations SET status=2, result=?, reason=0 WHERE operation_id=? AND status IN (1, 4, 5)",
+    "UPDATE operations SET status=3, reason=? WHERE operation_id=? AND status IN (1, 4) AND attempt_count=1",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -288,6 +290,13 @@ void model_amount_words(const struct model_config *config, int64_t amount_minor,
   snprintf(out, size, "%s%" PRId64 ".%02d %s", amount_minor < 0 ? "-" : "", size_minor / 100, (int)(size_minor % 100), config->currency);
 }
 
+const char *model_name_of(const char *word, const struct model_alias *alias, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(alias[i].alias, word) == 0) return alias[i].name;
+  }
+  return word;
+}
+
 int64_t model_back_off(int64_t first_ns, int64_t most_ns, int64_t tries) {
   int64_t delay_ns = first_ns;
   for (int64_t i = 1; i < tries && delay_ns < most_ns; i++) delay_ns *= 2;
@@ -316,13 +325,8 @@ static void describe(const struct sim_message *message, char *out, size_t size) 
   static const char *const refusal[] = {"", "declined", "failed"};
   const char *id = message->id.text;
   switch ((int)message->kind) {
-    case KIND_ACCOUNT_ANSWERED:
-    case KIND_ACCOUNT_KNOWN:
-    case KIND_DISABLE_ANSWERED:
-    case KIND_DISABLE_KNOWN:
     case KIND_CHARGED:
-      snprintf(out, size, "%s: %s", id, model_gateway_status_words((enum model_gateway_status)message->value[VALUE_STATUS]));
-      return;
+    case KIND_PAYMENT_NOTICE:
     case KIND_LOOKED_UP:
       snprintf(out, size, "%s: %s", id, model_gateway_status_words((enum model_gateway_status)message->value[VALUE_STATUS]));
       return;
@@ -330,6 +334,11 @@ static void describe(const struct sim_message *message, char *out, size_t size) 
     case KIND_PAYMENT_FAILED:
     case KIND_PAYMENT_REFUSED: snprintf(out, size, "%s (%s)", id, refusal[message->value[VALUE_STATUS]]); return;
     case KIND_PROCESS_PAYMENT: snprintf(out, size, "%s with card %" PRId64, id, message->value[VALUE_CARD]); return;
+    case KIND_ACCOUNT_ANSWERED:
+    case KIND_ACCOUNT_KNOWN:
+    case KIND_DISABLE_ANSWERED:
+    case KIND_DISABLE_KNOWN:
+    case KIND_REVERSED:
     case KIND_MAIL_ANSWERED:
     case KIND_MAIL_KNOWN:
     case KIND_REFUND_MADE:
@@ -339,9 +348,6 @@ static void describe(const struct sim_message *message, char *out, size_t size) 
       snprintf(out, size, "%s: %s", id, status == GATEWAY_OK ? "done" : model_gateway_status_words(status));
       return;
     }
-    case KIND_PAYMENT_NOTICE:
-      snprintf(out, size, "%s: %s", id, model_gateway_status_words((enum model_gateway_status)message->value[VALUE_STATUS]));
-      return;
     case KIND_EMAIL_RESULT:
     case KIND_REFUND_RESULT: snprintf(out, size, "%s (%s)", id, model_state_name((enum model_state)message->value[VALUE_STATUS])); return;
     default: break;
@@ -365,7 +371,7 @@ void model_shop_prepare(struct model_shop *shop, const struct model_config *conf
   shop->replay_noise = 0;
   shop->case_count = 0;
   memset(shop->address_broken, 0, sizeof shop->address_broken);
-  shop->gateway.charge_count = shop->gateway.entry_count = 0;
+  shop->gateway.charge_count = shop->gateway.entry_count = shop->gateway.reversed_count = 0;
   shop->gateway.request_count = shop->gateway.refund_count = shop->gateway.notice_count = 0;
   shop->gateway.refunds = &shop->refunds;
   shop->refunds.count = shop->mailer.provider.count = 0;

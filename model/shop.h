@@ -181,10 +181,19 @@ const struct sim_broker *model_broker_find(const char *name);
 size_t model_broker_count(void);
 const struct sim_broker *model_broker_at(size_t index);
 
+/* What people call a profile. */
+struct model_alias {
+  const char *alias, *name;
+};
+const char *model_name_of(const char *word, const struct model_alias *alias, size_t count);
+
 struct model_facts;
 struct model_customers;
 struct saga_users;
 struct saga_facts;
+
+/* Whose profile an undecided case is due to. */
+enum model_outsider { MODEL_OF_GATEWAY, MODEL_OF_MAILER, MODEL_OF_ACCOUNTS, MODEL_OUTSIDERS };
 
 /* One run. Owner: the caller of model_shop_prepare, who also gives the room for `facts` (model_facts_create). */
 struct model_shop {
@@ -205,7 +214,7 @@ struct model_shop {
   /* Over all runs since the shop was made: orders by ending; events by the payment state they met. */
   uint64_t ending_count[MODEL_ENDING_COUNT];
   uint64_t mail_case_count; /* mails parked, or put aside in the outbox */
-  uint64_t undecided_count; /* charges that are still parked at the end: nobody could tell */
+  uint64_t undecided_count[MODEL_OUTSIDERS]; /* still parked at the end, as nobody could tell or undo it */
   uint64_t call_count;      /* requests that left for somebody else's system */
   uint64_t settling_ms_sum; /* from OrderPlaced to the order's last event, summed over orders */
   uint64_t move_count[MODEL_STATE_COUNT][MODEL_EVENT_COUNT];

@@ -198,7 +198,7 @@ void report_text_matrix_row(FILE *out, const struct report_matrix_row *row) {
   if (row->holds) {
     fprintf(out, "%s", row->failing == 0 ? "holds" : "BREAKS ");
     fprintf(out, "%s", row->found);
-    if (row->stated[0] != '\0') fprintf(out, "; stated: %s; %" PRIu64 " charges stay parked", row->stated, row->parked);
+    if (row->stated[0] != '\0') fprintf(out, "; stated: %s; %" PRIu64 " cases stay undecided", row->stated, row->parked);
     fprintf(out, "\n");
     return;
   }

@@ -8,6 +8,7 @@
 #include "runner/commands.h"
 #include "runner/find.h"
 #include "runner/names.h"
+#include "runner/profiles.h"
 #include "runner/suggest.h"
 #include "runner/text.h"
 
@@ -47,39 +48,6 @@ static void explain_point(const struct sim_point *point) {
   for (int a = 0; a < point->answer_count; a++) printf("  %-18s %s\n", point->answer[a].text, fault_answer_meaning(point, a));
 }
 
-static void lag_words(int64_t lag_ns, char *out, size_t size) {
-  char words[40];
-  runner_text_duration_words(lag_ns, words, sizeof words);
-  snprintf(out, size, lag_ns == 0 ? "at once" : "visible after %s", words);
-}
-
-static void explain_mail_profile(const struct model_mail_profile *profile) {
-  char retention[40], lag[60];
-  runner_text_duration_words(profile->can.key_retention_ns, retention, sizeof retention);
-  lag_words(profile->can.look_up_lag_ns, lag, sizeof lag);
-  printf("Mail profile %s: %s.\n", profile->name, profile->about);
-  printf("  a repeat           %s%s\n", profile->can.takes_keys ? "is recognised by its message id for " : "is sent again",
-         profile->can.takes_keys ? retention : "");
-  printf("  status query       %s%s\n", profile->can.looks_up ? "by message id, " : "none", profile->can.looks_up ? lag : "");
-}
-
-static void explain_profile(const struct model_gateway_profile *profile) {
-  char retention[40], lag[60];
-  runner_text_duration_words(profile->key_retention_ns, retention, sizeof retention);
-  lag_words(profile->look_up_lag_ns, lag, sizeof lag);
-  printf("Gateway profile %s: %s.\n", profile->name, profile->about);
-  printf("  idempotency keys   %s%s\n", profile->takes_keys ? "kept for " : "none", profile->takes_keys ? retention : "");
-  printf("  look-up            %s%s\n", profile->looks_up ? "by the caller's reference, " : "none", profile->looks_up ? lag : "");
-  printf("  a stored 5xx       %s\n", profile->stores_errors ? "is replayed" : "is not replayed");
-  printf("  refunds            %s\n", profile->limits_refunds ? "at most what was charged" : "as often as asked");
-  printf("  after a 5xx        %s\n", profile->error_frees_key ? "the same key charges again" : "the same key charges nothing twice");
-  printf("  statements         %s\n", profile->statements ? "what it did can be listed" : "none, unless the scenario says so");
-  printf("  stated             the recommended design %s\n",
-         profile->parks ? "holds by parking: some unanswered charges become cases" : "holds: no charge stays undecided");
-  printf("  source             %s\n", profile->source);
-  printf("  notices            %s\n", profile->notifies ? "until they are acknowledged" : "none, unless the scenario says so");
-}
-
 static void explain_invariant(int index) {
   const struct sim_invariant *invariant = &model_invariants[index];
   printf("%s (%s): %s\n", invariant->name, invariant->kind == SIM_ALWAYS ? "always" : "eventually", invariant->sentence);
@@ -93,13 +61,28 @@ static void explain_invariant(int index) {
   printf("\n");
 }
 
+static size_t profile_count(void) {
+  size_t count = 0;
+  for (size_t p = 0; p < RUNNER_PROVIDERS; p++) {
+    runner_profiles_of(p);
+    count += runner_profile_count();
+  }
+  return count;
+}
+
 static const char *any_name(size_t index) {
   if (index < runner_axis_count()) return runner_axis_name(index);
   index -= runner_axis_count();
   if (index < runner_invariant_count()) return runner_invariant_name(index);
   index -= runner_invariant_count();
   if (index < runner_point_count()) return runner_point_name(index);
-  return runner_profile_name(index - runner_point_count());
+  index -= runner_point_count();
+  for (size_t p = 0; p < RUNNER_PROVIDERS; p++) {
+    runner_profiles_of(p);
+    if (index < runner_profile_count()) return runner_profile_name(index);
+    index -= runner_profile_count();
+  }
+  return "";
 }
 
 static bool explain_assignment(const char *word) {
@@ -147,19 +130,16 @@ int runner_command_explain(const struct runner_options *options) {
   int axis = model_axis_find(word);
   int invariant = model_invariant_find(word);
   const struct sim_point *point = sim_catalogue_find(fault_catalogue(), word);
-  const struct model_gateway_profile *profile = model_gateway_profile_find(word);
   if (axis >= 0) explain_axis(axis);
   else if (invariant >= 0) explain_invariant(invariant);
   else if (point != NULL) explain_point(point);
-  else if (profile != NULL) {
-    explain_profile(profile);
-    if (model_mail_profile_find(word) != NULL) explain_mail_profile(model_mail_profile_find(word));
-  } else if (strcmp(word, "recommended") == 0) {
+  else if (runner_explain_profiles(word)) return EXIT_HELD;
+  else if (strcmp(word, "recommended") == 0) {
     printf("recommended: the design that takes the first choice of every axis; oncesim list axes lists them.\n");
   } else if (!explain_assignment(word) && !explain_bare_choice(word) && !explain_answer(word)) {
     char hint[120];
     runner_suggest_words(hint, sizeof hint, word, any_name,
-                         runner_axis_count() + runner_invariant_count() + runner_point_count() + runner_profile_count());
+                         runner_axis_count() + runner_invariant_count() + runner_point_count() + profile_count());
     fprintf(stderr, "oncesim: nothing is called \"%s\"%s\n", word, hint);
     return EXIT_USAGE;
   }
@@ -232,8 +212,7 @@ int runner_command_list(const struct runner_options *options) {
   else if (strcmp(topic, "invariants") == 0) {
     for (size_t i = 0; i < MODEL_INVARIANT_COUNT; i++) printf("%-40s %s\n", model_invariants[i].name, model_invariants[i].sentence);
   } else if (strcmp(topic, "profiles") == 0) {
-    for (size_t i = 0; i < model_gateway_profile_count(); i++)
-      printf("%-12s %s\n", model_gateway_profile_at(i)->name, model_gateway_profile_at(i)->about);
+    runner_list_profiles();
   } else {
     char hint[120];
     runner_suggest_words(hint, sizeof hint, topic, topic_name, sizeof topics / sizeof topics[0]);

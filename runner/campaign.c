@@ -106,7 +106,7 @@ static void work(void *context, int job) {
   memcpy(tally->fired, decisions->point_fired, sizeof tally->fired);
   memcpy(tally->endings, world.shop->ending_count, sizeof tally->endings);
   tally->calls = world.shop->call_count;
-  tally->undecided = world.shop->undecided_count;
+  memcpy(tally->undecided, world.shop->undecided_count, sizeof tally->undecided);
   tally->settling_ms = world.shop->settling_ms_sum;
   memcpy(tally->moves, world.shop->move_count, sizeof tally->moves);
   tally->transactions = sim_world_counters(world.world)->transactions;
@@ -134,7 +134,7 @@ static void merge(struct runner_tally *into, const struct runner_tally *from) {
   into->steps += from->steps;
   into->calls += from->calls;
   into->settling_ms += from->settling_ms;
-  into->undecided += from->undecided;
+  for (size_t o = 0; o < MODEL_OUTSIDERS; o++) into->undecided[o] += from->undecided[o];
   for (size_t i = 0; i < SIM_INVARIANTS_MAX; i++) {
     into->in_danger[i] += from->in_danger[i];
     merge_count(&into->violations[i], &into->first_seed[i], from->violations[i], from->first_seed[i]);

@@ -20,7 +20,7 @@ struct runner_tally {
   uint64_t asked[SIM_POINTS_MAX], fired[SIM_POINTS_MAX];
   uint64_t transactions, decisions, repeated, steps;
   uint64_t endings[MODEL_ENDING_COUNT];
-  uint64_t undecided;          /* charges that were still parked at the end */
+  uint64_t undecided[MODEL_OUTSIDERS]; /* cases that were still open at the end, as nobody could tell or undo it */
   uint64_t calls, settling_ms; /* requests to somebody else's systems; from first to last event, summed over orders */
   uint64_t moves[MODEL_STATE_COUNT][MODEL_EVENT_COUNT]; /* events by the payment state they met */
   struct runner_failing failing[RUNNER_FAILING_KEPT];

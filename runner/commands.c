@@ -20,6 +20,7 @@
 #include "runner/explore.h"
 #include "runner/find.h"
 #include "runner/finding.h"
+#include "runner/names.h"
 #include "runner/results.h"
 #include "runner/text.h"
 #include "sim/check.h"
@@ -96,14 +97,6 @@ static uint64_t not_exercised(const struct runner_scenario *scenario, const stru
   return missing;
 }
 
-static void names_of(uint64_t mask, char *out, size_t size) {
-  size_t used = 0;
-  out[0] = '\0';
-  for (size_t i = 0; i < MODEL_INVARIANT_COUNT && used < size; i++) {
-    if ((mask >> i & 1) != 0) used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", model_invariants[i].name);
-  }
-}
-
 /* Does a known-bad campaign come out as its scenario expects? The note says how. */
 static bool as_expected(const struct runner_scenario *scenario, const struct runner_tally *tally, char *note, size_t size) {
   const struct runner_expect *expect = &scenario->expect;
@@ -112,21 +105,21 @@ static bool as_expected(const struct runner_scenario *scenario, const struct run
   uint64_t extra = found & ~(expect->violates | expect->violates_any | expect->may);
   char names[900];
   if (missing != 0) {
-    names_of(missing, names, sizeof names);
+    runner_invariant_names(missing, names, sizeof names);
     snprintf(note, size, "NOT found broken as expected: holds %s", names);
     return false;
   }
   if (expect->violates_any != 0 && (expect->violates_any & found) == 0) {
-    names_of(expect->violates_any, names, sizeof names);
+    runner_invariant_names(expect->violates_any, names, sizeof names);
     snprintf(note, size, "NOT found broken as expected: none of %s is violated", names);
     return false;
   }
   if (extra != 0) {
-    names_of(extra, names, sizeof names);
+    runner_invariant_names(extra, names, sizeof names);
     snprintf(note, size, "breaks more than expected: %s", names);
     return false;
   }
-  names_of(found & (expect->violates | expect->violates_any), names, sizeof names);
+  runner_invariant_names(found & (expect->violates | expect->violates_any), names, sizeof names);
   if (found == 0) snprintf(note, size, "holds, as expected");
   else snprintf(note, size, "found broken, as expected: %s", names);
   return true;
@@ -173,7 +166,7 @@ static int report_findings(const struct runner_scenario *scenario, const struct 
   }
   if (count == RUNNER_FINDINGS_MAX && !options->json) {
     char names[900];
-    names_of(found & ~reported, names, sizeof names);
+    runner_invariant_names(found & ~reported, names, sizeof names);
     if (names[0] != '\0') fprintf(stdout, "\n%s: broken as well: %s\n", scenario->name, names);
   }
   runner_world_close(&world);
@@ -197,8 +190,7 @@ static int judge_campaign(const struct runner_scenario *scenario, const struct r
   static struct report_invariant invariant[SIM_INVARIANTS_MAX];
   static struct report_point point[SIM_POINTS_MAX];
   char note[1000] = "";
-  bool known_bad = scenario->expect.known_bad && !single_seed && options->changes.set_count == 0 && options->design_file == NULL &&
-                   options->changes.gateway == NULL && options->changes.mail == NULL;
+  bool known_bad = scenario->expect.known_bad && !single_seed && !runner_options_change(options);
   fill_summary(scenario, campaign, &summary, invariant, point);
   int code = EXIT_HELD;
   int written = runner_results_campaign_begin(options);
@@ -211,7 +203,7 @@ static int judge_campaign(const struct runner_scenario *scenario, const struct r
   } else if (!single_seed && tally->runs >= (uint64_t)scenario->seeds) {
     uint64_t missing = not_exercised(scenario, tally);
     char names[900];
-    names_of(missing, names, sizeof names);
+    runner_invariant_names(missing, names, sizeof names);
     if (missing != 0) {
       snprintf(note, sizeof note, "INCONCLUSIVE, never in danger: %s", names);
       code = EXIT_INCONCLUSIVE;
@@ -603,7 +595,7 @@ static void print_verdict(const struct runner_result *result, int wanted) {
     int first = invariant_told(result, wanted);
     printf("  broken: %s. %s\n", model_invariants[first].name, model_invariants[first].sentence);
     printf("  remedy: %s\n", model_invariants[first].remedy);
-    names_of(result->violated & ~(UINT64_C(1) << first), names, sizeof names);
+    runner_invariant_names(result->violated & ~(UINT64_C(1) << first), names, sizeof names);
     if (names[0] != '\0') printf("  broken as well: %s\n", names);
   }
   if (result->stuck) printf("  the run never came to rest\n");

@@ -15,7 +15,8 @@ enum { SIDES = 2 };
 
 /* A design by its words: "recommended", choices with commas between them, or a file. */
 static struct runner_scenario *open_side(const char *scenario, const char *words, const struct runner_options *options) {
-  struct runner_changes changes = {.gateway = options->changes.gateway, .mail = options->changes.mail};
+  struct runner_changes changes = {.set_count = 0};
+  memcpy(changes.profile, options->changes.profile, sizeof changes.profile);
   struct runner_options with_file = *options;
   char copy[1000];
   if (strcmp(words, "recommended") == 0) return runner_open_scenario(scenario, NULL, &changes);

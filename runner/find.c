@@ -1,4 +1,5 @@
 #include "runner/find.h"
+#include "runner/names.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -99,12 +100,10 @@ bool runner_find(const char *argument, char *out, size_t size) {
 
 static bool apply(struct runner_scenario *scenario, const struct runner_changes *changes) {
   char error[RUNNER_ERROR_SIZE];
-  if (changes->gateway != NULL && !runner_scenario_gateway(scenario, changes->gateway, error, sizeof error)) {
-    fprintf(stderr, "oncesim: --gateway: %s\n", error);
-    return false;
-  }
-  if (changes->mail != NULL && !runner_scenario_mail(scenario, changes->mail, error, sizeof error)) {
-    fprintf(stderr, "oncesim: --mail: %s\n", error);
+  for (size_t p = 0; p < RUNNER_PROVIDERS; p++) {
+    const char *name = changes->profile[p];
+    if (name == NULL || runner_scenario_profile(scenario, (enum runner_provider)p, name, error, sizeof error)) continue;
+    fprintf(stderr, "oncesim: --%s: %s\n", runner_provider_name(p), error);
     return false;
   }
   for (size_t i = 0; i < changes->set_count; i++) {

@@ -1,4 +1,5 @@
 #include "runner/finding.h"
+#include "runner/names.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -42,10 +43,10 @@ static void replay_line(const struct runner_finding_context *context, const char
   int used = snprintf(out, size, "oncesim replay %s --seed %" PRIu64, context->scenario->path, seed);
   for (size_t i = 0; i < context->changes->set_count && used > 0 && (size_t)used < size; i++)
     used += snprintf(out + used, size - (size_t)used, " --set %s", context->changes->set[i]);
-  if (context->changes->gateway != NULL && used > 0 && (size_t)used < size)
-    used += snprintf(out + used, size - (size_t)used, " --gateway %s", context->changes->gateway);
-  if (context->changes->mail != NULL && used > 0 && (size_t)used < size)
-    used += snprintf(out + used, size - (size_t)used, " --mail %s", context->changes->mail);
+  for (size_t p = 0; p < RUNNER_PROVIDERS; p++) {
+    if (context->changes->profile[p] != NULL && used > 0 && (size_t)used < size)
+      used += snprintf(out + used, size - (size_t)used, " --%s %s", runner_provider_name(p), context->changes->profile[p]);
+  }
   if (context->options->design_file != NULL && used > 0 && (size_t)used < size)
     snprintf(out + used, size - (size_t)used, " --design %s", context->options->design_file);
   used = (int)strlen(out);
@@ -57,7 +58,8 @@ static void design_changes(const struct runner_scenario *scenario, const struct 
                            char (*text)[128]) {
   char error[RUNNER_ERROR_SIZE];
   struct runner_scenario *plain = runner_scenario_parse(scenario->path, scenario->text, strlen(scenario->text), error, sizeof error);
-  *out = (struct runner_changes){.gateway = changes->gateway, .mail = changes->mail};
+  *out = (struct runner_changes){.set_count = 0};
+  memcpy(out->profile, changes->profile, sizeof out->profile);
   for (int a = 0; a < MODEL_AXIS_COUNT && plain != NULL; a++) {
     if (plain->config.design.choice[a] == scenario->config.design.choice[a] || out->set_count == RUNNER_SETS_MAX) continue;
     snprintf(text[out->set_count], 128, "%s=%s", model_axes()[a].name, model_axes()[a].choice[scenario->config.design.choice[a]].name);

@@ -14,10 +14,12 @@
 #include "runner/commands.h"
 #include "runner/explore.h"
 #include "runner/find.h"
+#include "runner/names.h"
+#include "runner/profiles.h"
 #include "runner/shrink.h"
 #include "sim/check.h"
 
-enum { ALONE_SEEDS = 2000, HOLD_SEEDS = 2000, FAULTS_MAX = 2, EXPLORED_MAX = 30000 };
+enum { ALONE_SEEDS = 2000, HOLD_SEEDS = 2000, PROVIDER_SEEDS = 20000, FAULTS_MAX = 2, EXPLORED_MAX = 30000 };
 
 struct matrix {
   const struct runner_options *options;
@@ -39,14 +41,6 @@ static uint64_t found_mask(const struct runner_tally *tally) {
   uint64_t mask = 0;
   for (size_t i = 0; i < MODEL_INVARIANT_COUNT; i++) mask |= (uint64_t)(tally->violations[i] > 0) << i;
   return mask;
-}
-
-static void names(uint64_t mask, char *out, size_t size) {
-  size_t used = 0;
-  out[0] = '\0';
-  for (size_t i = 0; i < MODEL_INVARIANT_COUNT && used < size; i++) {
-    if ((mask >> i & 1) != 0) used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", model_invariants[i].name);
-  }
 }
 
 static int first_of(uint64_t mask) {
@@ -115,7 +109,7 @@ static bool alone(struct matrix *matrix, const struct runner_scenario *scenario,
   runner_scenario_settle(&copy);
   campaign(matrix, &copy, ALONE_SEEDS);
   uint64_t found = found_mask(&matrix->campaign.tally);
-  names(found, text, size);
+  runner_invariant_names(found, text, size);
   row->alone = text;
   return scenario->masked_by[0] == '\0' || (scenario->expect.violates & ~found) != 0;
 }
@@ -133,8 +127,8 @@ static void mistake(struct matrix *matrix, int axis, int choice, const struct ru
   bool all = (expect->violates & ~mask) == 0 && (expect->violates_any == 0 || (expect->violates_any & mask) != 0);
   bool none_else = (mask & ~(of_stated | expect->may)) == 0;
   row.failing = tally->failing_runs;
-  names(of_stated, stated, sizeof stated);
-  names(mask, found, sizeof found);
+  runner_invariant_names(of_stated, stated, sizeof stated);
+  runner_invariant_names(mask, found, sizeof found);
   row.stated = stated;
   row.found = found;
   bool masked = alone(matrix, scenario, axis, &row, by_itself, sizeof by_itself);
@@ -146,18 +140,29 @@ static void mistake(struct matrix *matrix, int axis, int choice, const struct ru
 
 /* ---- what must hold ---- */
 
-/* `parks`: 1 charges must stay parked there, 0 none may, -1 does not matter. */
-static void must_hold(struct matrix *matrix, const char *what, const struct runner_scenario *scenario, int parks) {
+/* What a world must come out as; `outsider` is the one whose undecided cases count, MODEL_OUTSIDERS for none. */
+struct must {
+  const char *what;
+  enum model_outsider outsider;
+  enum model_row row;
+  uint64_t seeds;
+};
+
+static void must_hold(struct matrix *matrix, const struct must *must, const struct runner_scenario *scenario) {
   char found[1000];
-  struct report_matrix_row row = {.what = what, .scenario = scenario->name, .stated = "", .seeds = HOLD_SEEDS, .faults = -1, .holds = true};
-  campaign(matrix, scenario, HOLD_SEEDS);
-  names(found_mask(&matrix->campaign.tally), found, sizeof found);
+  struct report_matrix_row row = {
+      .what = must->what, .scenario = scenario->name, .stated = "", .seeds = must->seeds, .faults = -1, .holds = true};
+  campaign(matrix, scenario, must->seeds);
+  const struct runner_tally *tally = &matrix->campaign.tally;
+  runner_invariant_names(found_mask(tally), found, sizeof found);
   row.found = found;
-  row.failing = matrix->campaign.tally.failing_runs;
-  bool parked = matrix->campaign.tally.undecided > 0;
-  row.parked = matrix->campaign.tally.undecided;
-  row.as_stated = row.failing == 0 && (parks < 0 || parked == (parks == 1));
-  if (parks >= 0) row.stated = parks == 1 ? "holds by parking" : "holds";
+  row.failing = tally->failing_runs;
+  row.as_stated = row.failing == 0;
+  if (must->outsider != MODEL_OUTSIDERS) {
+    row.stated = runner_row_words(must->row);
+    row.parked = tally->undecided[must->outsider];
+    row.as_stated = row.as_stated && (row.parked > 0) == (must->row == MODEL_HOLDS_BY_PARKING);
+  }
   print(matrix, &row);
 }
 
@@ -183,7 +188,8 @@ static int variants(struct matrix *matrix) {
         changes.set[changes.set_count++] = what;
         struct runner_scenario *scenario = runner_open_scenario(worlds[w], NULL, &changes);
         if (scenario == NULL) return EXIT_USAGE;
-        must_hold(matrix, what, scenario, -1);
+        struct must must = {.what = what, .outsider = MODEL_OUTSIDERS, .seeds = HOLD_SEEDS};
+        must_hold(matrix, &must, scenario);
         runner_scenario_free(scenario);
       }
     }
@@ -191,22 +197,48 @@ static int variants(struct matrix *matrix) {
   return EXIT_HELD;
 }
 
+/* The recommended design in a shipped world, at one provider's profile: what the profile states. */
+static int at_provider(struct matrix *matrix, const char *world, size_t provider, const char *profile) {
+  char what[160];
+  struct runner_changes changes = {0};
+  changes.profile[provider] = profile;
+  snprintf(what, sizeof what, "recommended, %s %s", runner_provider_name(provider), profile);
+  if (!of_this_run(matrix, what)) return EXIT_HELD;
+  struct runner_scenario *scenario = runner_open_scenario(world, NULL, &changes);
+  if (scenario == NULL) return EXIT_USAGE;
+  const struct model_config *config = &scenario->config;
+  struct must must = {.what = what, .outsider = MODEL_OUTSIDERS, .row = MODEL_HOLDS, .seeds = PROVIDER_SEEDS};
+  if (provider == RUNNER_GATEWAY) {
+    must.outsider = MODEL_OF_GATEWAY;
+    must.row = config->workflow == MODEL_WORKFLOW_REGISTRATION ? config->gateway.saga : config->gateway.orders;
+  } else if (provider == RUNNER_MAIL) {
+    must.outsider = MODEL_OF_MAILER;
+    must.row = config->mail.orders;
+  } else if (provider == RUNNER_ACCOUNTS) {
+    must.outsider = MODEL_OF_ACCOUNTS;
+    must.row = config->accounts.saga;
+  }
+  must_hold(matrix, &must, scenario);
+  runner_scenario_free(scenario);
+  return EXIT_HELD;
+}
+
 static int providers(struct matrix *matrix) {
-  for (size_t w = 0; w < sizeof worlds / sizeof worlds[0]; w++) {
-    for (size_t g = 0; g < model_gateway_profile_count(); g++) {
-      char what[160];
-      struct runner_changes changes = {.gateway = model_gateway_profile_at(g)->name};
-      snprintf(what, sizeof what, "recommended, gateway %s", changes.gateway);
-      if (!of_this_run(matrix, what)) continue;
-      struct runner_scenario *scenario = runner_open_scenario(worlds[w], NULL, &changes);
-      if (scenario == NULL) return EXIT_USAGE;
-      must_hold(
-          matrix, what, scenario,
-          scenario->config.workflow == MODEL_WORKFLOW_REGISTRATION ? scenario->config.gateway.parks_saga : scenario->config.gateway.parks);
-      runner_scenario_free(scenario);
+  static const struct {
+    const char *world;
+    enum runner_provider provider;
+  } rows[] = {{"payment", RUNNER_GATEWAY},    {"order", RUNNER_GATEWAY},         {"order", RUNNER_MAIL},
+              {"registration", RUNNER_GATEWAY}, {"registration", RUNNER_ACCOUNTS}, {"registration", RUNNER_BROKER}};
+  int code = EXIT_HELD;
+  for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+    runner_profiles_of(rows[r].provider);
+    size_t count = runner_profile_count();
+    for (size_t i = 0; i < count && code == EXIT_HELD && *runner_interrupted() == 0; i++) {
+      runner_profiles_of(rows[r].provider);
+      code = at_provider(matrix, rows[r].world, rows[r].provider, runner_profile_name(i));
     }
   }
-  return EXIT_HELD;
+  return code;
 }
 
 /* ---- the whole ---- */

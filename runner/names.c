@@ -1,9 +1,12 @@
 #include "runner/names.h"
 
+#include <stdio.h>
+
 #include "faults/catalogue.h"
 #include "model/design.h"
 #include "model/facts.h"
 #include "model/shop.h"
+#include "runner/scenario.h"
 
 static int chosen_axis;
 static int chosen_point;
@@ -14,14 +17,44 @@ const char *runner_point_name(size_t index) { return fault_catalogue()->point[in
 size_t runner_point_count(void) { return fault_catalogue()->count; }
 const char *runner_invariant_name(size_t index) { return model_invariants[index].name; }
 size_t runner_invariant_count(void) { return MODEL_INVARIANT_COUNT; }
-const char *runner_profile_name(size_t index) { return model_gateway_profile_at(index)->name; }
-size_t runner_profile_count(void) { return model_gateway_profile_count(); }
-const char *runner_mail_profile_name(size_t index) { return model_mail_profile_at(index)->name; }
-size_t runner_mail_profile_count(void) { return model_mail_profile_count(); }
-const char *runner_broker_name(size_t index) { return model_broker_at(index)->name; }
-size_t runner_broker_count(void) { return model_broker_count(); }
-const char *runner_account_profile_name(size_t index) { return model_account_profile_at(index)->name; }
-size_t runner_account_profile_count(void) { return model_account_profile_count(); }
+void runner_invariant_names(uint64_t mask, char *out, size_t size) {
+  size_t used = 0;
+  out[0] = '\0';
+  for (size_t i = 0; i < MODEL_INVARIANT_COUNT && used < size; i++) {
+    if ((mask >> i & 1) != 0) used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", model_invariants[i].name);
+  }
+}
+
+static size_t chosen_provider;
+
+const char *runner_provider_name(size_t provider) {
+  static const char *const name[RUNNER_PROVIDERS] = {"gateway", "mail", "broker", "accounts"};
+  return name[provider];
+}
+
+void runner_profiles_of(size_t provider) { chosen_provider = provider; }
+
+const char *runner_profile_name(size_t index) {
+  switch ((enum runner_provider)chosen_provider) {
+    case RUNNER_GATEWAY: return model_gateway_profile_at(index)->name;
+    case RUNNER_MAIL: return model_mail_profile_at(index)->name;
+    case RUNNER_BROKER: return model_broker_at(index)->name;
+    case RUNNER_ACCOUNTS: return model_account_profile_at(index)->name;
+    case RUNNER_PROVIDERS: break;
+  }
+  return "";
+}
+
+size_t runner_profile_count(void) {
+  switch ((enum runner_provider)chosen_provider) {
+    case RUNNER_GATEWAY: return model_gateway_profile_count();
+    case RUNNER_MAIL: return model_mail_profile_count();
+    case RUNNER_BROKER: return model_broker_count();
+    case RUNNER_ACCOUNTS: return model_account_profile_count();
+    case RUNNER_PROVIDERS: break;
+  }
+  return 0;
+}
 
 static size_t our_services(size_t index, const char **name_out) {
   size_t count = 0;

@@ -3,6 +3,7 @@
 #define RUNNER_NAMES_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 const char *runner_axis_name(size_t index);
 size_t runner_axis_count(void);
@@ -10,14 +11,13 @@ const char *runner_point_name(size_t index);
 size_t runner_point_count(void);
 const char *runner_invariant_name(size_t index);
 size_t runner_invariant_count(void);
+/* The invariants of a mask, as words with commas between; "" for none. */
+void runner_invariant_names(uint64_t mask, char *out, size_t size);
+/* Other people's systems ("gateway", "mail" …), and the profiles of one: set which first. */
+const char *runner_provider_name(size_t provider);
+void runner_profiles_of(size_t provider);
 const char *runner_profile_name(size_t index);
 size_t runner_profile_count(void);
-const char *runner_mail_profile_name(size_t index);
-size_t runner_mail_profile_count(void);
-const char *runner_broker_name(size_t index);
-size_t runner_broker_count(void);
-const char *runner_account_profile_name(size_t index);
-size_t runner_account_profile_count(void);
 /* The services of ours, not the outsiders. */
 const char *runner_service_name(size_t index);
 size_t runner_service_count(void);

@@ -20,7 +20,8 @@ static const char usage[] =
     "      --seeds N      how many seeds (default: the scenario's own)   --seed S   first seed; alone: just this one\n"
     "      --time 60s     until the time is over                         --jobs J   worker processes\n"
     "      --out DIR      write replay files and reports there           --json     one JSON object a line\n"
-    "      --set AXIS=CHOICE, --design FILE, --gateway PROFILE, --mail PROFILE  change the design or a provider\n"
+    "      --set AXIS=CHOICE, --design FILE                              change the design\n"
+    "      --gateway PROFILE|FILE, --mail, --broker, --accounts PROFILE  change a provider\n"
     "  oncesim replay FILE.replay | SCENARIO --seed S [--bisect]         one run, told step by step\n"
     "      --full         also what followed the failure\n"
     "  oncesim explore SCENARIO --faults K [--sites P,Q] [--jobs J]      every run with at most K faults\n"
@@ -39,6 +40,12 @@ static const char usage[] =
     "Exit: 0 held, 1 violated or stuck, 2 inconclusive, 3 nondeterministic, 4 usage or scenario error, 5 nothing ran,\n"
     "6 output could not be written, 70 internal error, 128+n interrupted. replay: 0 no longer fails, 1 fails the same way,\n"
     "2 differently or not reached.\n";
+
+bool runner_options_change(const struct runner_options *options) {
+  bool profiles = false;
+  for (size_t p = 0; p < RUNNER_PROVIDERS; p++) profiles = profiles || options->changes.profile[p] != NULL;
+  return profiles || options->changes.set_count > 0 || options->design_file != NULL;
+}
 
 void runner_usage(void *file) { fputs(usage, file); }
 
@@ -62,6 +69,8 @@ enum {
   OPTION_DESIGN,
   OPTION_GATEWAY,
   OPTION_MAIL,
+  OPTION_BROKER,
+  OPTION_ACCOUNTS,
   OPTION_FAULTS,
   OPTION_SITES,
   OPTION_BISECT,
@@ -83,6 +92,8 @@ static const struct option long_options[] = {
     {"design", required_argument, NULL, OPTION_DESIGN},
     {"gateway", required_argument, NULL, OPTION_GATEWAY},
     {"mail", required_argument, NULL, OPTION_MAIL},
+    {"broker", required_argument, NULL, OPTION_BROKER},
+    {"accounts", required_argument, NULL, OPTION_ACCOUNTS},
     {"faults", required_argument, NULL, OPTION_FAULTS},
     {"sites", required_argument, NULL, OPTION_SITES},
     {"bisect", no_argument, NULL, OPTION_BISECT},
@@ -138,15 +149,15 @@ static bool allowed(const char *command, int option) {
     const char *command;
     const char *options;
   } rules[] = {
-      {"run", "seeds seed time jobs out json set design gateway mail"},
-      {"replay", "seed full bisect set design gateway mail"},
-      {"explore", "faults sites jobs out json set design gateway mail keep-going"},
-      {"shrink", "seed out json set design gateway mail"},
+      {"run", "seeds seed time jobs out json set design gateway mail broker accounts"},
+      {"replay", "seed full bisect set design gateway mail broker accounts"},
+      {"explore", "faults sites jobs out json set design gateway mail broker accounts keep-going"},
+      {"shrink", "seed out json set design gateway mail broker accounts"},
       {"explain", ""},
-      {"check", "print set design gateway mail"},
+      {"check", "print set design gateway mail broker accounts"},
       {"list", ""},
       {"report", "json"},
-      {"compare", "seeds seed jobs gateway mail"},
+      {"compare", "seeds seed jobs gateway mail broker accounts"},
       {"matrix", "jobs json"},
   };
   const char *name = NULL;
@@ -194,8 +205,10 @@ static bool take(struct runner_options *options, int option) {
     case OPTION_PRINT: options->print = true; return true;
     case OPTION_KEEP_GOING: options->go_on = true; return true;
     case OPTION_DESIGN: options->design_file = optarg; return true;
-    case OPTION_GATEWAY: options->changes.gateway = optarg; return true;
-    case OPTION_MAIL: options->changes.mail = optarg; return true;
+    case OPTION_GATEWAY: options->changes.profile[RUNNER_GATEWAY] = optarg; return true;
+    case OPTION_MAIL: options->changes.profile[RUNNER_MAIL] = optarg; return true;
+    case OPTION_BROKER: options->changes.profile[RUNNER_BROKER] = optarg; return true;
+    case OPTION_ACCOUNTS: options->changes.profile[RUNNER_ACCOUNTS] = optarg; return true;
     case OPTION_SITES: return read_sites(optarg, &options->sites);
     case OPTION_SET:
       if (options->changes.set_count == RUNNER_SETS_MAX) return complain("too many --set");
@@ -229,9 +242,9 @@ static bool check_combination(const struct runner_options *options) {
   if (told && !runner_is_replay_path(options->argument[0]) && !options->has_seed)
     return complain("\"oncesim %s SCENARIO\" needs --seed S", command);
   if (told && runner_is_replay_path(options->argument[0])) {
-    if (options->has_seed || options->changes.set_count > 0 || options->changes.gateway != NULL || options->changes.mail != NULL ||
-        options->design_file != NULL)
-      return complain("a replay file holds its own seedless run and design: it goes with no --seed, --set, --design, --gateway or --mail");
+    if (options->has_seed || runner_options_change(options))
+      return complain("a replay file holds its own seedless run, design and profiles: it goes with no --seed, --set, --design, --gateway, "
+                      "--mail, --broker or --accounts");
   }
   return true;
 }

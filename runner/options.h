@@ -38,6 +38,8 @@ struct runner_options {
 
 /* Read the command line. Returns false after a message on stderr (exit 4). */
 bool runner_options_read(int argc, char **argv, struct runner_options *out);
+/* Does the command line change the scenario's design or providers? */
+bool runner_options_change(const struct runner_options *options);
 void runner_usage(void *file);
 /* The worse of two exit codes. */
 int runner_exit_worse(int a, int b);

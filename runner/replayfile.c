@@ -28,12 +28,15 @@ static bool hex(const char *text, uint64_t *out) {
 
 /* Take one "key: value" line. Returns NULL or what is wrong. */
 static const char *take_line(struct runner_replay *replay, const char *key, char *value, char *message, size_t size) {
+  for (size_t p = 0; p < RUNNER_PROVIDERS; p++) {
+    if (strcmp(key, runner_provider_name(p)) != 0) continue;
+    replay->changes.profile[p] = value;
+    return NULL;
+  }
   if (strcmp(key, "scenario") == 0) replay->scenario = value;
   else if (strcmp(key, "file") == 0) replay->file = value;
   else if (strcmp(key, "oncesim") == 0) replay->version = value;
   else if (strcmp(key, "sqlite") == 0) replay->sqlite = value;
-  else if (strcmp(key, "gateway") == 0) replay->changes.gateway = value;
-  else if (strcmp(key, "mail") == 0) replay->changes.mail = value;
   else if (strcmp(key, "scenario-hash") == 0) return hex(value, &replay->scenario_hash) ? NULL : "a hash is 16 hexadecimal digits";
   else if (strcmp(key, "digest") == 0) return hex(value, &replay->digest) ? NULL : "a digest is 16 hexadecimal digits";
   else if (strcmp(key, "set") == 0) {
@@ -142,8 +145,9 @@ char *runner_replay_text(const struct runner_scenario *scenario, const struct ru
   fprintf(out, "%s\nscenario: %s\nfile: %s\nscenario-hash: %016" PRIx64 "\noncesim: %s\nsqlite: %s\n", header, scenario->name,
           scenario->path, scenario->hash, ONCESIM_VERSION, sqlite3_sourceid());
   for (size_t i = 0; i < changes->set_count; i++) fprintf(out, "set: %s\n", changes->set[i]);
-  if (changes->gateway != NULL) fprintf(out, "gateway: %s\n", changes->gateway);
-  if (changes->mail != NULL) fprintf(out, "mail: %s\n", changes->mail);
+  for (size_t p = 0; p < RUNNER_PROVIDERS; p++) {
+    if (changes->profile[p] != NULL) fprintf(out, "%s: %s\n", runner_provider_name(p), changes->profile[p]);
+  }
   fprintf(out, "violates: %s\ndigest: %016" PRIx64 "\n", invariant < 0 ? "stuck" : model_invariants[invariant].name, digest);
   for (size_t i = 0; i < fault_count; i++) fprintf(out, "fault: %s\n", fault[i].words);
   fclose(out);

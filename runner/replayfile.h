@@ -8,7 +8,7 @@
      sqlite: 2022-12-28 …
      set: payment.key=fresh            (one a line, changes made on the command line)
      gateway: plain                    (likewise)
-     mail: plain                       (likewise)
+     mail, broker, accounts: …         (likewise)
      violates: at_most_one_charge      (or: stuck)
      digest: 0123456789abcdef
      fault: lost: answer, gateway life 1, Charged order:1:payment try 1, on its way
@@ -27,7 +27,7 @@
 struct runner_changes { /* of the command line, on top of the scenario file */
   const char *set[RUNNER_SETS_MAX];
   size_t set_count;
-  const char *gateway, *mail; /* NULL: as the scenario says */
+  const char *profile[RUNNER_PROVIDERS]; /* by enum runner_provider; NULL: as the scenario says */
 };
 
 struct runner_replay {

@@ -290,42 +290,26 @@ static void read_payment_instances(struct reader *reader, struct fy_node *value)
 static void read_mail_instances(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.mail_instances = (uint8_t)whole_number(reader, value, 1, SIM_INSTANCES_MAX);
 }
-static void read_broker(struct reader *reader, struct fy_node *value) {
+static void read_provider(struct reader *reader, struct fy_node *value, enum runner_provider provider) {
   char text[40], error[RUNNER_ERROR_SIZE];
-  if (!scalar(reader, value, text, sizeof text, "a broker's profile")) return;
-  if (!runner_scenario_broker(SCENARIO, text, error, sizeof error)) fail_node(reader, value, "%s", error);
+  if (!scalar(reader, value, text, sizeof text, "a profile's name")) return;
+  if (!runner_scenario_profile(SCENARIO, provider, text, error, sizeof error)) fail_node(reader, value, "%s", error);
 }
+
+static void read_broker(struct reader *reader, struct fy_node *value) { read_provider(reader, value, RUNNER_BROKER); }
+static void read_accounts(struct reader *reader, struct fy_node *value) { read_provider(reader, value, RUNNER_ACCOUNTS); }
+static void read_profile(struct reader *reader, struct fy_node *value) { read_provider(reader, value, RUNNER_GATEWAY); }
+static void read_mail(struct reader *reader, struct fy_node *value) { read_provider(reader, value, RUNNER_MAIL); }
 
 static void read_saga_instances(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.saga_instances = (uint8_t)whole_number(reader, value, 1, SIM_INSTANCES_MAX);
 }
 static void read_second_payment(struct reader *reader, struct fy_node *value) { SCENARIO->config.second_payment = boolean(reader, value); }
 
-static void read_accounts(struct reader *reader, struct fy_node *value) {
-  char text[40], hint[120];
-  if (!scalar(reader, value, text, sizeof text, "an account provider's profile")) return;
-  const struct model_account_profile *profile = model_account_profile_find(text);
-  runner_suggest_words(hint, sizeof hint, text, runner_account_profile_name, runner_account_profile_count());
-  if (profile == NULL) fail_node(reader, value, "unknown account profile \"%s\"%s", text, hint);
-  else SCENARIO->config.accounts = *profile;
-}
-
 static void read_redeliveries(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.redeliveries_max = whole_number(reader, value, 1, 10000);
 }
 static void read_polls(struct reader *reader, struct fy_node *value) { SCENARIO->config.polls_max = whole_number(reader, value, 1, 10000); }
-
-static void read_profile(struct reader *reader, struct fy_node *value) {
-  char text[40], error[RUNNER_ERROR_SIZE];
-  if (!scalar(reader, value, text, sizeof text, "a profile's name")) return;
-  if (!runner_scenario_gateway(SCENARIO, text, error, sizeof error)) fail_node(reader, value, "%s", error);
-}
-
-static void read_mail(struct reader *reader, struct fy_node *value) {
-  char text[40], error[RUNNER_ERROR_SIZE];
-  if (!scalar(reader, value, text, sizeof text, "a mail profile's name")) return;
-  if (!runner_scenario_mail(SCENARIO, text, error, sizeof error)) fail_node(reader, value, "%s", error);
-}
 
 static void read_workflow(struct reader *reader, struct fy_node *value) {
   char text[40];
@@ -357,12 +341,47 @@ static void read_limits_refunds(struct reader *reader, struct fy_node *value) {
   SCENARIO->config.gateway.limits_refunds = boolean(reader, value);
 }
 
+static void read_reverses(struct reader *reader, struct fy_node *value) { SCENARIO->config.gateway.reverses = boolean(reader, value); }
+static void read_knows_finished_only(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.gateway.knows_finished_only = boolean(reader, value);
+}
+static void read_failed_final_after(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.gateway.failed_final_after_ns = duration(reader, value, 0, 30 * SIM_DAY);
+}
+static void read_decides_after(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.gateway.decides_after_ns = duration(reader, value, 0, 30 * SIM_DAY);
+}
+static void read_lookalike(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.gateway.lookalike_ns = duration(reader, value, 0, SIM_DAY);
+}
+
+/* Words for the values of a small enum, in its order. */
+static const char *const other_parameters_words[] = {"refused", "ignored", NULL};
+static const char *const repeat_words[] = {"answered", "receipt", "names_first", "refused", NULL};
+static const char *const key_store_words[] = {"always_up", "fails_closed", "fails_open", NULL};
+
+/* Which of the words it is, or 0 after an error. */
+static unsigned one_of(struct reader *reader, struct fy_node *value, const char *const *words) {
+  char text[40], all[120] = "";
+  unsigned index = 0;
+  size_t used = 0;
+  for (size_t i = 0; words[i] != NULL && used < sizeof all; i++)
+    used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i == 0 ? "" : words[i + 1] == NULL ? " or " : ", ", words[i]);
+  if (!scalar(reader, value, text, sizeof text, all)) return 0;
+  while (words[index] != NULL && strcmp(words[index], text) != 0) index++;
+  if (words[index] != NULL) return index;
+  fail_node(reader, value, "\"%s\": %s is expected here", text, all);
+  return 0;
+}
+
 static void read_other_parameters(struct reader *reader, struct fy_node *value) {
-  char text[40];
-  if (!scalar(reader, value, text, sizeof text, "refused or ignored")) return;
-  if (strcmp(text, "refused") == 0) SCENARIO->config.gateway.other_parameters = MODEL_OTHER_REFUSED;
-  else if (strcmp(text, "ignored") == 0) SCENARIO->config.gateway.other_parameters = MODEL_OTHER_IGNORED;
-  else fail_node(reader, value, "\"%s\": refused or ignored is expected here", text);
+  SCENARIO->config.gateway.other_parameters = (enum model_other_parameters)one_of(reader, value, other_parameters_words);
+}
+static void read_repeat(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.gateway.repeat = (enum model_repeat)one_of(reader, value, repeat_words);
+}
+static void read_key_store(struct reader *reader, struct fy_node *value) {
+  SCENARIO->config.gateway.key_store = (enum model_key_store)one_of(reader, value, key_store_words);
 }
 
 static void read_design(struct reader *reader, struct fy_node *value) {
@@ -559,6 +578,13 @@ static const struct key keys[] = {
     {"gateway", "statements", read_statements},
     {"gateway", "error_frees_key", read_error_frees_key},
     {"gateway", "other_parameters", read_other_parameters},
+    {"gateway", "repeat", read_repeat},
+    {"gateway", "key_store", read_key_store},
+    {"gateway", "knows_finished_only", read_knows_finished_only},
+    {"gateway", "lookalike", read_lookalike},
+    {"gateway", "failed_final_after", read_failed_final_after},
+    {"gateway", "reverses", read_reverses},
+    {"gateway", "decides_after", read_decides_after},
     {"limits", "redeliveries", read_redeliveries},
     {"limits", "polls", read_polls},
     {"expect", "violates", read_violates},
@@ -834,41 +860,30 @@ static bool is_file(const char *name) {
   return size > 5 && strcmp(name + size - 5, ".yaml") == 0;
 }
 
-bool runner_scenario_gateway(struct runner_scenario *scenario, const char *name, char *error_out, size_t error_size) {
-  if (is_file(name)) return own_gateway(scenario, name, error_out, error_size);
-  const struct model_gateway_profile *profile = model_gateway_profile_find(name);
-  if (profile == NULL) {
-    char hint[120];
-    runner_suggest_words(hint, sizeof hint, name, runner_profile_name, runner_profile_count());
-    snprintf(error_out, error_size, "unknown gateway profile \"%s\"%s", name, hint);
-    return false;
-  }
-  scenario->config.gateway = *profile;
-  return true;
+/* Returns false when no such profile ships. */
+static bool take_profile(struct runner_scenario *scenario, enum runner_provider provider, const char *name) {
+  struct model_config *config = &scenario->config;
+  const struct model_gateway_profile *gateway = provider == RUNNER_GATEWAY ? model_gateway_profile_find(name) : NULL;
+  const struct model_mail_profile *mail = provider == RUNNER_MAIL ? model_mail_profile_find(name) : NULL;
+  const struct sim_broker *broker = provider == RUNNER_BROKER ? model_broker_find(name) : NULL;
+  const struct model_account_profile *accounts = provider == RUNNER_ACCOUNTS ? model_account_profile_find(name) : NULL;
+  if (gateway != NULL) config->gateway = *gateway;
+  if (mail != NULL) config->mail = *mail;
+  if (broker != NULL) scenario->setup.broker = broker;
+  if (accounts != NULL) config->accounts = *accounts;
+  return gateway != NULL || mail != NULL || broker != NULL || accounts != NULL;
 }
 
-bool runner_scenario_broker(struct runner_scenario *scenario, const char *name, char *error_out, size_t error_size) {
-  const struct sim_broker *broker = model_broker_find(name);
-  if (broker == NULL) {
-    char hint[120];
-    runner_suggest_words(hint, sizeof hint, name, runner_broker_name, runner_broker_count());
-    snprintf(error_out, error_size, "unknown broker profile \"%s\"%s", name, hint);
-    return false;
-  }
-  scenario->setup.broker = broker;
-  return true;
-}
-
-bool runner_scenario_mail(struct runner_scenario *scenario, const char *name, char *error_out, size_t error_size) {
-  const struct model_mail_profile *profile = model_mail_profile_find(name);
-  if (profile == NULL) {
-    char hint[120];
-    runner_suggest_words(hint, sizeof hint, name, runner_mail_profile_name, runner_mail_profile_count());
-    snprintf(error_out, error_size, "unknown mail profile \"%s\"%s", name, hint);
-    return false;
-  }
-  scenario->config.mail = *profile;
-  return true;
+bool runner_scenario_profile(struct runner_scenario *scenario, enum runner_provider provider, const char *name, char *error_out,
+                             size_t error_size) {
+  if (provider == RUNNER_GATEWAY && is_file(name)) return own_gateway(scenario, name, error_out, error_size);
+  if (take_profile(scenario, provider, name)) return true;
+  char hint[120];
+  runner_profiles_of(provider);
+  runner_suggest_words(hint, sizeof hint, name, runner_profile_name, runner_profile_count());
+  snprintf(error_out, error_size, "unknown %s profile \"%s\"%s", provider == RUNNER_ACCOUNTS ? "account" : runner_provider_name(provider),
+           name, hint);
+  return false;
 }
 
 bool runner_scenario_design(struct runner_scenario *scenario, const char *path, const char *text, size_t size, char *error_out,
@@ -950,6 +965,28 @@ static void print_restorable(FILE *out, uint32_t not_restored) {
   fprintf(out, "]\n");
 }
 
+static void print_boolean(FILE *out, const char *key, bool value) { fprintf(out, "%s: %s\n", key, value ? "true" : "false"); }
+
+static void print_gateway(FILE *out, const struct model_gateway_profile *gateway) {
+  fprintf(out, "gateway:\n  profile: %s\n", gateway->name);
+  print_boolean(out, "  takes_keys", gateway->takes_keys);
+  print_boolean(out, "  looks_up", gateway->looks_up);
+  if (gateway->takes_keys) print_duration(out, "  key_retention", gateway->key_retention_ns);
+  print_duration(out, "  look_up_lag", gateway->look_up_lag_ns);
+  print_boolean(out, "  statements", gateway->statements);
+  print_boolean(out, "  error_frees_key", gateway->error_frees_key);
+  print_boolean(out, "  notifies", gateway->notifies);
+  print_boolean(out, "  limits_refunds", gateway->limits_refunds);
+  print_boolean(out, "  stores_errors", gateway->stores_errors);
+  fprintf(out, "  other_parameters: %s\n  repeat: %s\n  key_store: %s\n", other_parameters_words[gateway->other_parameters],
+          repeat_words[gateway->repeat], key_store_words[gateway->key_store]);
+  print_boolean(out, "  knows_finished_only", gateway->knows_finished_only);
+  print_duration(out, "  lookalike", gateway->lookalike_ns);
+  print_duration(out, "  failed_final_after", gateway->failed_final_after_ns);
+  print_boolean(out, "  reverses", gateway->reverses);
+  print_duration(out, "  decides_after", gateway->decides_after_ns);
+}
+
 void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
   FILE *out = file;
   const struct model_config *config = &scenario->config;
@@ -968,17 +1005,7 @@ void runner_scenario_print(const struct runner_scenario *scenario, void *file) {
   fprintf(out, "broker: %s\n", scenario->setup.broker->name);
   fprintf(out, "accounts: %s\nsecond_payment: %s\n", config->accounts.name, config->second_payment ? "true" : "false");
   fprintf(out, "mail: %s\n", config->mail.name);
-  fprintf(out, "gateway:\n  profile: %s\n", config->gateway.name);
-  fprintf(out, "  takes_keys: %s\n  looks_up: %s\n", config->gateway.takes_keys ? "true" : "false",
-          config->gateway.looks_up ? "true" : "false");
-  if (config->gateway.takes_keys) print_duration(out, "  key_retention", config->gateway.key_retention_ns);
-  print_duration(out, "  look_up_lag", config->gateway.look_up_lag_ns);
-  fprintf(out, "  statements: %s\n", config->gateway.statements ? "true" : "false");
-  fprintf(out, "  error_frees_key: %s\n", config->gateway.error_frees_key ? "true" : "false");
-  fprintf(out, "  notifies: %s\n", config->gateway.notifies ? "true" : "false");
-  fprintf(out, "  limits_refunds: %s\n", config->gateway.limits_refunds ? "true" : "false");
-  fprintf(out, "  stores_errors: %s\n  other_parameters: %s\n", config->gateway.stores_errors ? "true" : "false",
-          config->gateway.other_parameters == MODEL_OTHER_IGNORED ? "ignored" : "refused");
+  print_gateway(out, &config->gateway);
   fprintf(out, "design:\n");
   for (int a = 0; a < MODEL_AXIS_COUNT; a++)
     fprintf(out, "  %s: %s\n", model_axes()[a].name, model_axes()[a].choice[config->design.choice[a]].name);

@@ -18,6 +18,9 @@ struct runner_expect {
   uint64_t may;          /* and nothing but these besides */
 };
 
+/* Other people's systems that a profile is chosen for; the order of runner_provider_name. */
+enum runner_provider { RUNNER_GATEWAY, RUNNER_MAIL, RUNNER_BROKER, RUNNER_ACCOUNTS, RUNNER_PROVIDERS };
+
 struct runner_scenario {
   char path[512];
   char name[RUNNER_NAME_SIZE];
@@ -42,9 +45,9 @@ struct runner_scenario *runner_scenario_parse(const char *path, const char *text
 void runner_scenario_free(struct runner_scenario *scenario);
 /* Apply AXIS=CHOICE. Returns false and a message on an unknown name. */
 bool runner_scenario_set(struct runner_scenario *scenario, const char *assignment, char *error_out, size_t error_size);
-bool runner_scenario_gateway(struct runner_scenario *scenario, const char *profile, char *error_out, size_t error_size);
-bool runner_scenario_broker(struct runner_scenario *scenario, const char *profile, char *error_out, size_t error_size);
-bool runner_scenario_mail(struct runner_scenario *scenario, const char *profile, char *error_out, size_t error_size);
+/* Let a provider be as this profile: one that ships, by its name or by what people call it; a gateway's may be a file. */
+bool runner_scenario_profile(struct runner_scenario *scenario, enum runner_provider provider, const char *profile, char *error_out,
+                             size_t error_size);
 /* Apply a design file: a YAML mapping of axes to choices. */
 bool runner_scenario_design(struct runner_scenario *scenario, const char *path, const char *text, size_t size, char *error_out,
                             size_t error_size);

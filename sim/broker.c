@@ -5,6 +5,9 @@
 
      sent -> ready -> leased -> done          leased -> ready (lease over, thrown)          thrown too often -> error queue -> ready
 
+   Where the profile says so, a message of the same content that is sent again soon is accepted and dropped, and a node that crashes
+   gets again what it had handled not long ago: its position in the queue was not yet stored.
+
    The fate of a message on its way is asked as for any other of the bus, but for "lost": it can be doubled, put off, or come
    days later. */
 #include <string.h>
@@ -47,6 +50,49 @@ struct sim_parcel *sim_broker__take(struct sim_world *world, size_t service, con
   return parcel;
 }
 
+bool sim_broker__drops_repeat(struct sim_world *world, size_t service, const struct sim_message *message) {
+  int64_t window_ns = broker_of(world)->dedup_ns;
+  if (window_ns == 0) return false;
+  uint64_t content = sim_mix(sim_mix(message->id.hash, message->kind), service);
+  for (size_t v = 0; v < SIM_VALUES_MAX; v++) content = sim_mix(content, (uint64_t)message->value[v]);
+  size_t kept = 0;
+  bool repeat = false;
+  for (size_t i = 0; i < world->sent_count; i++) {
+    if (world->now_ns - world->sent[i].at_ns >= window_ns) continue;
+    repeat = repeat || world->sent[i].content == content;
+    world->sent[kept++] = world->sent[i];
+  }
+  world->sent_count = kept;
+  if (repeat) {
+    sim_tell(world, "broker", "drops %s %s: the same was sent not long ago", world->kind[message->kind].text, message->id.text);
+    return true;
+  }
+  ENSURE(world->sent_count < SIM_PARCELS_MAX);
+  world->sent[world->sent_count++] = (struct sim_sent){content, world->now_ns};
+  return false;
+}
+
+/* The oldest makes room: what a crash brings again is bounded by time, and by that. */
+static void note_handled(struct sim_world *world, struct sim_parcel *parcel) {
+  if (broker_of(world)->rereads_ns == 0) return;
+  parcel->done_ns = world->now_ns;
+  if (world->handled_count == SIM_PARCELS_MAX)
+    memmove(&world->handled[0], &world->handled[1], --world->handled_count * sizeof world->handled[0]);
+  world->handled[world->handled_count++] = parcel;
+}
+
+void sim_broker__node_down(struct sim_node *node) {
+  struct sim_world *world = node->world;
+  size_t kept = 0;
+  for (size_t i = 0; i < world->handled_count; i++) {
+    struct sim_parcel *parcel = world->handled[i];
+    bool again = parcel->node == node && world->now_ns - parcel->done_ns < broker_of(world)->rereads_ns;
+    if (again) make_ready(world, parcel, 0);
+    else world->handled[kept++] = parcel;
+  }
+  world->handled_count = kept;
+}
+
 void sim_broker__wait_for_node(struct sim_world *world, struct sim_parcel *parcel) {
   ENSURE(world->waiting_count < SIM_PARCELS_MAX);
   parcel->state = SIM_PARCEL_WAITING;
@@ -62,8 +108,9 @@ void sim_broker__node_up(struct sim_world *world, size_t service) {
   world->waiting_count = kept;
 }
 
-void sim_broker__lease(struct sim_world *world, struct sim_parcel *parcel) {
+void sim_broker__lease(struct sim_world *world, struct sim_parcel *parcel, struct sim_node *node) {
   parcel->state = SIM_PARCEL_LEASED;
+  parcel->node = node;
   parcel->deliveries++;
   parcel->message.delivery = parcel->deliveries;
   struct sim_event *event = sim_world__event(world, SIM_EVENT_LEASE);
@@ -85,10 +132,10 @@ static bool is_stale(const struct sim_parcel *parcel, uint32_t delivery) {
 }
 
 void sim_broker__done(struct sim_world *world, struct sim_parcel *parcel, uint32_t delivery) {
-  (void)world;
   if (is_stale(parcel, delivery)) return; /* the lease was lost meanwhile */
   parcel->lease_end->cancelled = true;
   parcel->state = SIM_PARCEL_DONE;
+  note_handled(world, parcel);
 }
 
 static void into_error_queue(struct sim_world *world, struct sim_parcel *parcel) {

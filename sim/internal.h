@@ -31,6 +31,14 @@ struct sim_parcel {
   enum { SIM_PARCEL_READY, SIM_PARCEL_WAITING, SIM_PARCEL_LEASED, SIM_PARCEL_DONE, SIM_PARCEL_IN_ERROR_QUEUE } state;
   uint32_t deliveries, thrown, requeued;
   struct sim_event *lease_end;
+  struct sim_node *node; /* that handled it last, */
+  int64_t done_ns;       /* and when */
+};
+
+/* What was sent to an endpoint not long ago, where the broker drops repeats. */
+struct sim_sent {
+  uint64_t content;
+  int64_t at_ns;
 };
 
 struct sim_event {
@@ -215,6 +223,10 @@ struct sim_world {
   enum sim_crash_kind crash;
   struct sim_parcel *waiting[SIM_PARCELS_MAX]; /* for a node of their service to come up */
   size_t waiting_count;
+  struct sim_parcel *handled[SIM_PARCELS_MAX]; /* not long ago, where a crash brings it again; the oldest makes room */
+  size_t handled_count;
+  struct sim_sent sent[SIM_PARCELS_MAX];
+  size_t sent_count;
   size_t error_count[SIM_SERVICES_MAX];
   struct sim_node *crash_node;
   bool restored; /* a database came back as an older copy in this run */
@@ -265,11 +277,15 @@ void sim_sql__release(struct sim_world *world);
 /* broker.c */
 /* A message for an endpoint, taken over by the broker. */
 struct sim_parcel *sim_broker__take(struct sim_world *world, size_t service, const struct sim_message *message);
+/* Is this a repeat that the broker accepts and drops? */
+bool sim_broker__drops_repeat(struct sim_world *world, size_t service, const struct sim_message *message);
+/* A node is down: what it had handled not long ago may come again. */
+void sim_broker__node_down(struct sim_node *node);
 /* No node of its service is up: it is delivered when one is. */
 void sim_broker__wait_for_node(struct sim_world *world, struct sim_parcel *parcel);
 void sim_broker__node_up(struct sim_world *world, size_t service);
 /* A handler takes it, for the time of a lease. */
-void sim_broker__lease(struct sim_world *world, struct sim_parcel *parcel);
+void sim_broker__lease(struct sim_world *world, struct sim_parcel *parcel, struct sim_node *node);
 void sim_broker__lease_over(struct sim_world *world, struct sim_parcel *parcel, uint32_t delivery);
 /* The handler of that delivery has returned, or thrown. */
 void sim_broker__done(struct sim_world *world, struct sim_parcel *parcel, uint32_t delivery);

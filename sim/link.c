@@ -59,8 +59,10 @@ static void send(struct sim_node *node, size_t to_service, const struct sim_mess
   sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_SEND, node->name.hash, world->kind[message->kind].hash, message->id.hash);
   tell_message(world, node, "sends", event->message, to_service);
   leave(node, event->message);
-  if (world->service[to_service].endpoint) event->parcel = sim_broker__take(world, to_service, event->message);
-  sim_world__push(world, world->now_ns + LATENCY_NS + delay_ns, event);
+  bool to_endpoint = world->service[to_service].endpoint;
+  bool dropped = to_endpoint && sim_broker__drops_repeat(world, to_service, event->message);
+  if (to_endpoint) event->parcel = sim_broker__take(world, to_service, event->message);
+  if (!dropped) sim_world__push(world, world->now_ns + LATENCY_NS + delay_ns, event);
   if (world->current != NULL) sim_node__gap(node, world->kind_sent[message->kind]);
 }
 
@@ -239,7 +241,7 @@ void sim_link__deliver(struct sim_world *world, struct sim_event *event) {
   sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_DELIVER, node->name.hash, world->kind[message->kind].hash,
                 sim_mix(message->id.hash, message->copy));
   if (event->parcel != NULL) {
-    sim_broker__lease(world, event->parcel);
+    sim_broker__lease(world, event->parcel, node);
     message = &event->parcel->message;
   }
   const struct sim_observer *observer = world->setup->observer;

@@ -155,6 +155,7 @@ static void take_down(struct sim_node *node) {
   world->counters.crashes++;
   sim_trace_add(&world->trace, world->now_ns, SIM_TRACE_CRASH, node->name.hash, node->life, 0);
   if (observer != NULL && observer->crashed != NULL) observer->crashed(node);
+  if (node->service->endpoint) sim_broker__node_down(node);
 }
 
 static void plan_restart(struct sim_node *node) {

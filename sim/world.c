@@ -195,7 +195,7 @@ void sim_world_begin(struct sim_world *world, const struct sim_setup *setup, boo
   world->workload_done = world->stuck = world->settling = false;
   world->crash = SIM_CRASH_NONE;
   world->restored = false;
-  world->waiting_count = 0;
+  world->waiting_count = world->handled_count = world->sent_count = 0;
   memset(world->error_count, 0, sizeof world->error_count);
   world->current = NULL;
   world->counters.runs++;

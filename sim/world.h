@@ -99,6 +99,8 @@ struct sim_broker {
   int64_t round_gap_max_ns; /* up to this */
   bool drops;               /* what was given up is gone, not in the error queue */
   bool never_gives_up;
+  int64_t dedup_ns;   /* a message of the same content that was sent so short a time ago is accepted and dropped; 0: none is */
+  int64_t rereads_ns; /* a node that crashed gets again what it had handled for so long before; 0: what is handled is gone */
 };
 
 /* What one run is made of, apart from its decisions. Owner: the caller, for the whole run. */

@@ -8,7 +8,8 @@ struct model_account_profile {
   const char *name;
   const char *about;
   struct model_capabilities can;
-  bool undoes; /* an account can be disabled */
+  bool undoes;         /* an account can be disabled */
+  enum model_row saga; /* stated, before any run */
 };
 
 struct model_account { /* one ledger entry */

@@ -7,16 +7,14 @@
 #include "sim/check.h"
 
 static const struct model_mail_profile profiles[] = {
-#define PROFILE(name, about, ...) {name, about, {__VA_ARGS__}},
+#define PROFILE(name, about, ...) {name, about, __VA_ARGS__},
 #define ALIAS(alias, name)
 #include "model/gateways/mail_profiles.def"
 #undef PROFILE
 #undef ALIAS
 };
 
-static const struct {
-  const char *alias, *name;
-} aliases[] = {
+static const struct model_alias aliases[] = {
 #define PROFILE(...)
 #define ALIAS(alias, name) {alias, name},
 #include "model/gateways/mail_profiles.def"
@@ -28,9 +26,7 @@ size_t model_mail_profile_count(void) { return sizeof profiles / sizeof profiles
 const struct model_mail_profile *model_mail_profile_at(size_t index) { return &profiles[index]; }
 
 const struct model_mail_profile *model_mail_profile_find(const char *name) {
-  for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
-    if (strcmp(aliases[i].alias, name) == 0) name = aliases[i].name;
-  }
+  name = model_name_of(name, aliases, sizeof aliases / sizeof aliases[0]);
   for (size_t i = 0; i < model_mail_profile_count(); i++) {
     if (strcmp(profiles[i].name, name) == 0) return &profiles[i];
   }

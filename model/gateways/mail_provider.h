@@ -8,6 +8,7 @@ struct model_mail_profile {
   const char *name;
   const char *about;
   struct model_capabilities can; /* takes_keys: it recognises a message id it has sent before */
+  enum model_row orders; /* stated, before any run */
 };
 
 struct model_mail_sent { /* one ledger entry */

@@ -9,6 +9,8 @@
 
 enum { CHARGE_SLOW = 1, CHARGE_ERROR_BEFORE, CHARGE_ERROR_AFTER, CHARGE_DECLINE };
 static const int64_t SLOW_NS = 45 * SIM_SECOND; /* past the caller's timeout, within MODEL_GATEWAY_PROCESSING_MAX_NS */
+static const int64_t CALLED_FAILED_NS = 10 * SIM_MINUTE; /* where a "failed" is not final: what has no end by then is called so */
+static const int64_t LATE_END_NS = SIM_DAY;              /* ... and ends then all the same */
 
 static const struct model_gateway_profile profiles[] = {
 #define PROFILE(name, about, ...) {name, about, __VA_ARGS__},
@@ -18,9 +20,7 @@ static const struct model_gateway_profile profiles[] = {
 #undef ALIAS
 };
 
-static const struct {
-  const char *alias, *name;
-} aliases[] = {
+static const struct model_alias aliases[] = {
 #define PROFILE(...)
 #define ALIAS(alias, name) {alias, name},
 #include "model/gateways/profiles.def"
@@ -28,15 +28,30 @@ static const struct {
 #undef ALIAS
 };
 
-bool model_gateway_repeats_safely(const struct model_gateway_profile *profile) { return profile->takes_keys && !profile->error_frees_key; }
+bool model_gateway_repeats_safely(const struct model_gateway_profile *profile) {
+  bool twice = profile->error_frees_key || profile->knows_finished_only || profile->key_store == MODEL_KEYS_FAIL_OPEN;
+  return profile->takes_keys && !twice;
+}
+
+struct model_capabilities model_gateway_capabilities(const struct model_gateway_profile *profile) {
+  bool safe = model_gateway_repeats_safely(profile);
+  return (struct model_capabilities){.takes_keys = safe,
+                                     .keys_may_fail = profile->takes_keys && !safe,
+                                     .key_retention_ns = profile->key_retention_ns,
+                                     .looks_up = profile->looks_up,
+                                     .look_up_lag_ns = profile->look_up_lag_ns};
+}
+
+bool model_gateway_tells(const struct model_gateway_profile *profile) {
+  bool by_repeats = model_gateway_repeats_safely(profile) && profile->repeat != MODEL_REPEAT_RECEIPT;
+  return profile->looks_up || profile->reverses || by_repeats;
+}
 
 size_t model_gateway_profile_count(void) { return sizeof profiles / sizeof profiles[0]; }
 const struct model_gateway_profile *model_gateway_profile_at(size_t index) { return &profiles[index]; }
 
 const struct model_gateway_profile *model_gateway_profile_find(const char *name) {
-  for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
-    if (strcmp(aliases[i].alias, name) == 0) name = aliases[i].name;
-  }
+  name = model_name_of(name, aliases, sizeof aliases / sizeof aliases[0]);
   for (size_t i = 0; i < model_gateway_profile_count(); i++) {
     if (strcmp(profiles[i].name, name) == 0) return &profiles[i];
   }
@@ -56,6 +71,7 @@ const char *model_gateway_status_words(enum model_gateway_status status) {
     case GATEWAY_IN_FLIGHT: return "409: in flight";
     case GATEWAY_NOT_FOUND: return "not found";
     case GATEWAY_UNSUPPORTED: return "no look-up here";
+    case GATEWAY_DUPLICATE: return "duplicate";
   }
   return "nothing";
 }
@@ -75,6 +91,7 @@ static struct model_request *known_key(struct model_shop *shop, const struct sim
   for (size_t i = shop->gateway.request_count; i > 0; i--) {
     struct model_request *request = &shop->gateway.request[i - 1];
     if (!sim_id_same(&request->reference, key)) continue;
+    if (profile->knows_finished_only && (request->in_flight || request->charge == 0)) continue;
     return now_ns - request->first_ns < profile->key_retention_ns ? request : NULL;
   }
   return NULL;
@@ -135,17 +152,17 @@ static void send_notice(struct sim_node *node, size_t number, uint32_t tries) {
   message.value[VALUE_STATUS] = notice->status;
   message.value[VALUE_PAYMENT] = notice->payment;
   message.value[VALUE_EVENT] = (int64_t)number;
-  sim_notify(node, SERVICE_PAYMENTS, &message);
+  bool saga = model_shop_of(node)->config->workflow == MODEL_WORKFLOW_REGISTRATION;
+  sim_notify(node, saga ? SERVICE_CHARGES : SERVICE_PAYMENTS, &message);
   if (tries == TRIES_MAX) return; /* it is given up */
   message.kind = KIND_NOTICE_AGAIN;
   sim_timer_set(node, again_ns << (2 * (tries - 1)), &message);
 }
 
-/* Tell the payment service how a request stands. */
+/* Tell the service that charges how a request stands. */
 static void notify(struct sim_node *node, const struct sim_message *request, enum model_gateway_status status, int64_t payment) {
   struct model_gateway *gateway = &model_shop_of(node)->gateway;
-  if (!model_shop_of(node)->config->gateway.notifies || model_shop_of(node)->config->workflow == MODEL_WORKFLOW_REGISTRATION)
-    return; /* the saga takes no notices yet */
+  if (!model_shop_of(node)->config->gateway.notifies) return;
   if (gateway->notice_count == MODEL_NOTICES_MAX) {
     sim_world_exhausted(sim_node_world(node), "MODEL_NOTICES_MAX");
     return;
@@ -165,79 +182,137 @@ static void notice_again(struct sim_node *node, const struct sim_message *messag
   if (!model_shop_of(node)->gateway.notice[number].acknowledged) send_notice(node, number, message->attempt + 1);
 }
 
-/* A repeat under a key that lives: no second effect, whatever happens. Returns true when it was one. */
+/* What a repeat under a known key gets; 0: it runs again. */
+static enum model_gateway_status answer_for_repeat(const struct model_gateway_profile *profile, const struct model_request *request) {
+  if (request->in_flight) return GATEWAY_IN_FLIGHT;
+  if (request->status == 0) return 0; /* a 5xx that is not kept */
+  bool charged = request->status == GATEWAY_OK;
+  switch (profile->repeat) {
+    case MODEL_REPEAT_RECEIPT: return GATEWAY_IN_FLIGHT;
+    case MODEL_REPEAT_NAMES_FIRST:
+    case MODEL_REPEAT_REFUSED: return charged ? GATEWAY_DUPLICATE : request->status;
+    case MODEL_REPEAT_ANSWERED: break;
+  }
+  return request->status;
+}
+
+static int ask_at_gateway(struct model_shop *shop, const char *point, const struct sim_message *message) {
+  struct sim_subject subject = {
+      .what = sim_world_kind(shop->world, message->kind), .id = &message->id, .attempt = message->attempt, .step = "at the gateway"};
+  return model_ask(shop, point, &subject);
+}
+
+/* A repeat under a key that lives has no second effect, as long as the memory of keys is up. Returns true when it was answered. */
 static bool answer_repeat(struct sim_node *node, const struct sim_message *message) {
   struct model_shop *shop = model_shop_of(node);
+  const struct model_gateway_profile *profile = &shop->config->gateway;
   struct model_request *request = known_key(shop, &message->id, sim_world_now(shop->world));
   if (request == NULL) return false;
   bool same = request->amount_minor == message->value[VALUE_AMOUNT] && request->card == message->value[VALUE_CARD];
-  if (!same && shop->config->gateway.other_parameters == MODEL_OTHER_REFUSED) {
-    answer(node, message, KIND_CHARGED, GATEWAY_REFUSED, 0);
-    return true;
+  enum model_gateway_status status = answer_for_repeat(profile, request);
+  if (!same && profile->other_parameters == MODEL_OTHER_REFUSED) status = GATEWAY_REFUSED;
+  if (status == 0) return false;
+  if (profile->key_store != MODEL_KEYS_ALWAYS_UP && ask_at_gateway(shop, "gateway.key_store", message) != 0) {
+    if (profile->key_store == MODEL_KEYS_FAIL_OPEN) return false;
+    status = GATEWAY_ERROR;
   }
-  if (request->in_flight) {
-    answer(node, message, KIND_CHARGED, GATEWAY_IN_FLIGHT, 0);
-    return true;
-  }
-  if (request->status == 0) return false; /* a 5xx that is not kept: the same key runs again */
-  answer(node, message, KIND_CHARGED, request->status, request->status == GATEWAY_OK ? request->charge : 0);
+  bool named = status == GATEWAY_OK || (status == GATEWAY_DUPLICATE && profile->repeat == MODEL_REPEAT_NAMES_FIRST);
+  answer(node, message, KIND_CHARGED, status, named ? request->charge : 0);
   return true;
+}
+
+/* Has it charged the like of this not long ago? */
+static bool looks_like_a_repeat(const struct model_shop *shop, const struct sim_message *message) {
+  const struct model_gateway *gateway = &shop->gateway;
+  int64_t window_ns = shop->config->gateway.lookalike_ns;
+  for (size_t i = 0; i < gateway->charge_count && window_ns > 0; i++) {
+    const struct model_charge *charge = &gateway->ledger[i];
+    bool alike = sim_id_same(&charge->reference, &message->id) && charge->amount_minor == message->value[VALUE_AMOUNT] &&
+                 charge->card == message->value[VALUE_CARD];
+    if (alike && sim_world_now(shop->world) - charge->time_ns < window_ns) return true;
+  }
+  return false;
+}
+
+static bool is_reversed(const struct model_gateway *gateway, const struct sim_id *reference) {
+  for (size_t i = 0; i < gateway->reversed_count; i++) {
+    if (sim_id_same(&gateway->reversed[i], reference)) return true;
+  }
+  return false;
+}
+
+/* Charge, decline, or decide later; tell by notice. */
+static void end_charge(struct sim_node *node, const struct sim_message *message, struct model_request *request, bool declines) {
+  if (is_reversed(&model_shop_of(node)->gateway, &request->reference)) {
+    settle(node, request, GATEWAY_REFUSED);
+  } else if (declines) {
+    settle(node, request, GATEWAY_DECLINED);
+    notify(node, message, GATEWAY_DECLINED, 0);
+    model_fact_declined(model_shop_of(node), message->subject, message->value[VALUE_CARD]);
+  } else {
+    charge_now(node, message, request);
+    notify(node, message, GATEWAY_OK, request->charge);
+    settle(node, request, GATEWAY_OK);
+  }
+}
+
+static void decide_later(struct sim_node *node, const struct sim_message *message, struct model_request *request, int64_t delay_ns) {
+  struct sim_message timer = *message;
+  timer.kind = KIND_SLOW_CHARGE;
+  timer.value[VALUE_STATUS] = (int64_t)(request - model_shop_of(node)->gateway.request);
+  request->in_flight = true;
+  sim_timer_set(node, delay_ns, &timer);
 }
 
 static void handle_charge(struct sim_node *node, const struct sim_message *message) {
   struct model_shop *shop = model_shop_of(node);
+  const struct model_gateway_profile *profile = &shop->config->gateway;
   if (answer_repeat(node, message)) return;
-  static const struct sim_point *point;
-  if (point == NULL) point = sim_world_point(shop->world, "gateway.charge");
-  struct sim_subject subject = {.who = NULL,
-                                .what = sim_world_kind(shop->world, KIND_CHARGE),
-                                .id = &message->id,
-                                .attempt = message->attempt,
-                                .step = "at the gateway"};
-  int fate = sim_decide(sim_world_decisions(shop->world), point, &subject, sim_point_all(point));
-  bool stores_errors = shop->config->gateway.stores_errors;
-  struct model_request *request = remember(&shop->gateway, message, sim_world_now(shop->world));
-  if (fate != CHARGE_ERROR_BEFORE) notify(node, message, GATEWAY_IN_FLIGHT, 0);
-  switch (fate) {
-    case CHARGE_SLOW: {
-      struct sim_message timer = *message;
-      timer.kind = KIND_SLOW_CHARGE;
-      timer.value[VALUE_STATUS] = (int64_t)(request - shop->gateway.request);
-      request->in_flight = true;
-      sim_timer_set(node, SLOW_NS, &timer);
-      return;
-    }
-    case CHARGE_ERROR_BEFORE:
-      settle(node, request, stores_errors ? GATEWAY_ERROR : 0);
-      answer(node, message, KIND_CHARGED, GATEWAY_ERROR, 0);
-      return;
-    case CHARGE_ERROR_AFTER:
-      charge_now(node, message, request);
-      notify(node, message, GATEWAY_OK, request->charge);
-      settle(node, request, stores_errors ? GATEWAY_ERROR : shop->config->gateway.error_frees_key ? 0 : GATEWAY_OK);
-      answer(node, message, KIND_CHARGED, GATEWAY_ERROR, 0);
-      return;
-    case CHARGE_DECLINE:
-      settle(node, request, GATEWAY_DECLINED);
-      notify(node, message, GATEWAY_DECLINED, 0);
-      model_fact_declined(shop, message->subject, message->value[VALUE_CARD]);
-      answer(node, message, KIND_CHARGED, GATEWAY_DECLINED, 0);
-      return;
-    default:
-      charge_now(node, message, request);
-      notify(node, message, GATEWAY_OK, request->charge);
-      settle(node, request, GATEWAY_OK);
-      answer(node, message, KIND_CHARGED, GATEWAY_OK, request->charge);
+  if (looks_like_a_repeat(shop, message) || is_reversed(&shop->gateway, &message->id)) {
+    answer(node, message, KIND_CHARGED, GATEWAY_DUPLICATE, 0);
+    return;
   }
+  int fate = ask_at_gateway(shop, "gateway.charge", message);
+  struct model_request *request = remember(&shop->gateway, message, sim_world_now(shop->world));
+  if (fate == CHARGE_ERROR_BEFORE) {
+    settle(node, request, profile->stores_errors ? GATEWAY_ERROR : 0);
+    answer(node, message, KIND_CHARGED, GATEWAY_ERROR, 0);
+    return;
+  }
+  notify(node, message, GATEWAY_IN_FLIGHT, 0);
+  if (fate == CHARGE_SLOW) {
+    decide_later(node, message, request, profile->failed_final_after_ns > 0 ? CALLED_FAILED_NS : profile->decides_after_ns + SLOW_NS);
+    if (profile->decides_after_ns > 0) answer(node, message, KIND_CHARGED, GATEWAY_IN_FLIGHT, 0);
+  } else if (profile->decides_after_ns > 0) {
+    request->declines = fate == CHARGE_DECLINE;
+    decide_later(node, message, request, profile->decides_after_ns);
+    answer(node, message, KIND_CHARGED, fate == CHARGE_ERROR_AFTER ? GATEWAY_ERROR : GATEWAY_IN_FLIGHT, 0);
+  } else {
+    end_charge(node, message, request, fate == CHARGE_DECLINE);
+    bool error = fate == CHARGE_ERROR_AFTER;
+    answer(node, message, KIND_CHARGED, error ? GATEWAY_ERROR : request->status, error ? 0 : request->charge);
+    if (error && (profile->stores_errors || profile->error_frees_key))
+      request->status = profile->stores_errors ? GATEWAY_ERROR : 0;
+  }
+}
+
+/* Where a "failed" is not final: no answer from the bank for so long is called failed, which is no end yet. */
+static void call_it_failed(struct sim_node *node, const struct sim_message *message, struct model_request *request) {
+  request->declines = true;
+  notify(node, message, GATEWAY_DECLINED, 0);
+  decide_later(node, message, request, LATE_END_NS - CALLED_FAILED_NS);
 }
 
 static void handle_slow(struct sim_node *node, const struct sim_message *message) {
   struct model_shop *shop = model_shop_of(node);
   struct model_request *request = &shop->gateway.request[message->value[VALUE_STATUS]];
-  charge_now(node, message, request);
-  notify(node, message, GATEWAY_OK, request->charge);
-  settle(node, request, GATEWAY_OK);
-  answer(node, message, KIND_CHARGED, GATEWAY_OK, request->charge);
+  bool called_failed = shop->config->gateway.failed_final_after_ns > 0;
+  if (called_failed && !request->declines) {
+    call_it_failed(node, message, request);
+    return;
+  }
+  end_charge(node, message, request, request->declines && !called_failed);
+  answer(node, message, KIND_CHARGED, request->status, request->charge);
 }
 
 static void handle_look_up(struct sim_node *node, const struct sim_message *message) {
@@ -248,11 +323,7 @@ static void handle_look_up(struct sim_node *node, const struct sim_message *mess
     answer(node, message, KIND_LOOKED_UP, GATEWAY_UNSUPPORTED, 0);
     return;
   }
-  static const struct sim_point *point;
-  if (point == NULL) point = sim_world_point(shop->world, "gateway.look_up");
-  struct sim_subject subject = {
-      .what = sim_world_kind(shop->world, KIND_LOOK_UP), .id = &message->id, .attempt = message->attempt, .step = "at the gateway"};
-  if (sim_decide(sim_world_decisions(shop->world), point, &subject, sim_point_all(point)) != 0) {
+  if (ask_at_gateway(shop, "gateway.look_up", message) != 0) {
     answer(node, message, KIND_LOOKED_UP, GATEWAY_ERROR, 0);
     return;
   }
@@ -262,7 +333,8 @@ static void handle_look_up(struct sim_node *node, const struct sim_message *mess
     const struct model_request *request = &shop->gateway.request[i];
     if (!sim_id_same(&request->reference, &message->id)) continue;
     if (request->in_flight) {
-      if (payment == 0) status = GATEWAY_IN_FLIGHT;
+      bool called_failed = profile->failed_final_after_ns > 0 && request->declines;
+      if (payment == 0) status = called_failed ? GATEWAY_DECLINED : GATEWAY_IN_FLIGHT;
       continue;
     }
     if (now_ns - request->decided_ns < profile->look_up_lag_ns) continue;
@@ -279,19 +351,46 @@ static void handle_look_up(struct sim_node *node, const struct sim_message *mess
   answer(node, message, KIND_LOOKED_UP, status, payment);
 }
 
+static void give_back(struct model_shop *shop, struct model_charge *charge, const char *how) {
+  if (charge->refunded) return;
+  charge->refunded = true;
+  charge->refunded_minor = charge->amount_minor;
+  sim_note(shop->world, sim_hash_text("refund"), (uint64_t)charge->id, (uint64_t)charge->amount_minor);
+  sim_tell(shop->world, "gateway", "LEDGER: payment %lld is %s", (long long)charge->id, how);
+}
+
 /* Refund a charge in full; a charge can be refunded once, so repeating is safe. */
 static void handle_refund(struct sim_node *node, const struct sim_message *message) {
   struct model_shop *shop = model_shop_of(node);
   int64_t payment = message->value[VALUE_PAYMENT];
   ENSURE(model_gateway_charge(&shop->gateway, payment) != NULL);
-  struct model_charge *charge = &shop->gateway.ledger[payment - 1];
-  if (!charge->refunded) {
-    charge->refunded = true;
-    charge->refunded_minor = charge->amount_minor;
-    sim_note(shop->world, sim_hash_text("refund"), (uint64_t)charge->id, (uint64_t)charge->amount_minor);
-    sim_tell(shop->world, "gateway", "LEDGER: payment %lld is refunded", (long long)charge->id);
-  }
+  give_back(shop, &shop->gateway.ledger[payment - 1], "refunded");
   answer(node, message, KIND_REFUNDED, GATEWAY_OK, payment);
+}
+
+/* Void what was charged under this reference, and never charge under it again. */
+static void handle_reversal(struct sim_node *node, const struct sim_message *message) {
+  struct model_shop *shop = model_shop_of(node);
+  struct model_gateway *gateway = &shop->gateway;
+  if (!shop->config->gateway.reverses) {
+    answer(node, message, KIND_REVERSED, GATEWAY_UNSUPPORTED, 0);
+    return;
+  }
+  if (ask_at_gateway(shop, "gateway.look_up", message) != 0) {
+    answer(node, message, KIND_REVERSED, GATEWAY_ERROR, 0);
+    return;
+  }
+  if (!is_reversed(gateway, &message->id)) {
+    ENSURE(gateway->reversed_count < MODEL_REQUESTS_MAX);
+    gateway->reversed[gateway->reversed_count++] = message->id;
+  }
+  for (size_t i = 0; i < gateway->charge_count; i++) {
+    struct model_charge *charge = &gateway->ledger[i];
+    if (!sim_id_same(&charge->reference, &message->id) || charge->refunded) continue;
+    give_back(shop, charge, "reversed");
+    model_fact_reversed(shop, charge);
+  }
+  answer(node, message, KIND_REVERSED, GATEWAY_OK, 0);
 }
 
 /* A refund of an amount: an entry in the ledger, at most what was charged. */
@@ -346,7 +445,8 @@ static bool is_about_a_refund(enum model_kind kind) {
 static void handle_refunds(struct sim_node *node, const struct sim_message *message) {
   struct model_shop *shop = model_shop_of(node);
   const struct model_gateway_profile *profile = &shop->config->gateway;
-  const struct model_capabilities can = {profile->takes_keys, profile->key_retention_ns, profile->looks_up, profile->look_up_lag_ns};
+  struct model_capabilities can = model_gateway_capabilities(profile);
+  can.takes_keys = profile->takes_keys;
   const struct model_request *charge = message->kind == KIND_MAKE_REFUND ? known_key(shop, &message->id, sim_world_now(shop->world)) : NULL;
   if (charge != NULL && charge->status != 0) { /* keys of charges and refunds are of one kind: this one was used before */
     answer(node, message, KIND_REFUND_MADE, charge->status, charge->charge);
@@ -400,5 +500,6 @@ void model_gateway_handle(struct sim_node *node, const struct sim_message *messa
   else if (message->kind == KIND_LOOK_UP) handle_look_up(node, message);
   else if (message->kind == KIND_ASK_STATEMENT) handle_statement(node, message);
   else if (message->kind == KIND_REFUND_CHARGE) handle_refund(node, message);
+  else if (message->kind == KIND_REVERSE) handle_reversal(node, message);
   else UNREACHABLE("a message the gateway does not know");
 }

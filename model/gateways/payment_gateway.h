@@ -19,12 +19,28 @@ enum model_other_parameters {
   MODEL_OTHER_IGNORED, /* the first answer comes back */
 };
 
+/* What a repeat gets under a key that lives, once the first request has been decided. */
+enum model_repeat {
+  MODEL_REPEAT_ANSWERED,    /* the first request's result */
+  MODEL_REPEAT_RECEIPT,     /* the first answer, word by word: "taken on" stays "taken on" */
+  MODEL_REPEAT_NAMES_FIRST, /* an error that names what the first request made */
+  MODEL_REPEAT_REFUSED,     /* an error: "duplicate", and nothing else */
+};
+
+/* What becomes of a repeat while the gateway's memory of keys is down. */
+enum model_key_store { MODEL_KEYS_ALWAYS_UP, MODEL_KEYS_FAIL_CLOSED, MODEL_KEYS_FAIL_OPEN };
+
+/* What the recommended design can hold at a provider. */
+enum model_row { MODEL_HOLDS, MODEL_HOLDS_BY_PARKING, MODEL_CANNOT_HOLD };
+
 /* What a protocol may rely on at a provider. */
 struct model_capabilities {
-  bool takes_keys; /* it recognises a repeat by the caller's id */
+  bool takes_keys;    /* it recognises a repeat by the caller's id */
+  bool keys_may_fail; /* it takes keys, but a repeat may have a second effect all the same: `takes_keys` is false then */
   int64_t key_retention_ns;
   bool looks_up; /* it answers questions by the caller's id */
   int64_t look_up_lag_ns;
+  bool repeat_is_error; /* a repeat is refused as a duplicate: then the first request was taken on */
 };
 
 struct model_gateway_profile {
@@ -35,16 +51,23 @@ struct model_gateway_profile {
   int64_t key_retention_ns;
   bool looks_up;
   int64_t look_up_lag_ns;
+  int64_t failed_final_after_ns; /* a "failed" that it tells when asked, or by notice, may turn into a charge until then; 0: it is final */
+  bool reverses;                 /* a reversal by the caller's reference voids the charge, or stops it when it comes later */
+  bool statements;               /* a caller may read its ledger, line by line (a settlement report) */
+  bool notifies; /* tells by notices (webhooks) that a charge has begun, and how it ended, until they are acknowledged */
   /* Behaviour. */
   enum model_other_parameters other_parameters;
-  bool stores_errors;   /* a 5xx is kept under the key and replayed, whatever became of the charge */
-  bool limits_refunds;  /* refuses to refund more of a charge than it was */
-  bool statements;      /* a caller may read its ledger, line by line (a settlement report) */
-  bool notifies;        /* tells by notices (webhooks) that a charge has begun, and how it ended, until they are acknowledged */
-  bool error_frees_key; /* a 5xx is forgotten, whatever became of the charge: the same key runs again */
-  bool parks;           /* stated: unanswered charges must be parked there, as nobody can tell */
-  bool parks_saga;      /* the same for the saga, which reads neither notices nor statements */
-  const char *source;   /* whose documented behaviour it is */
+  enum model_repeat repeat;
+  enum model_key_store key_store;
+  bool stores_errors;         /* a 5xx is kept under the key and replayed, whatever became of the charge */
+  bool error_frees_key;       /* a 5xx is forgotten, whatever became of the charge: the same key runs again */
+  bool knows_finished_only;   /* a repeat is recognised only once the first request has been decided */
+  bool limits_refunds;        /* refuses to refund more of a charge than it was */
+  int64_t decides_after_ns;   /* charges are only taken on, and decided so much later; 0: at once */
+  int64_t lookalike_ns;       /* for so long it refuses a charge that looks like one it has made, without telling of that one */
+  /* Stated from what the provider documents, before any run: orders, and the saga. */
+  enum model_row orders, saga;
+  const char *source; /* whose documented behaviour it is */
 };
 
 /* What the gateway answers; OK, DECLINED and REFUSED are definite. */
@@ -56,6 +79,7 @@ enum model_gateway_status {
   GATEWAY_IN_FLIGHT,   /* 409: the first request with this key is still being worked on */
   GATEWAY_NOT_FOUND,   /* look-up: nothing of that id is visible */
   GATEWAY_UNSUPPORTED, /* look-up: this gateway answers none */
+  GATEWAY_DUPLICATE,   /* a repeat, or what looks like one; names the first charge where the profile does so */
 };
 
 struct model_charge { /* one ledger entry */
@@ -81,6 +105,7 @@ struct model_request { /* what the gateway remembers of a request */
   int64_t amount_minor, card;
   enum model_gateway_status status; /* stored answer; 0 while in flight or when none is kept */
   bool in_flight;
+  bool declines;      /* taken on, and to be declined when it is decided */
   int64_t decided_ns; /* when its outcome became true */
   int64_t charge;     /* payment id, 0 if none */
 };
@@ -108,6 +133,8 @@ struct model_gateway {
   size_t refund_count;
   struct model_notice notice[MODEL_NOTICES_MAX];
   size_t notice_count;
+  struct sim_id reversed[MODEL_REQUESTS_MAX]; /* references that must not charge any more */
+  size_t reversed_count;
   struct model_provider *refunds; /* what it remembers of refund requests */
 };
 
@@ -115,6 +142,9 @@ struct model_gateway {
    "not found" may still be wrong. */
 #define MODEL_GATEWAY_PROCESSING_MAX_NS (2 * SIM_MINUTE)
 
+/* Can a caller always learn, by asking or repeating, what became of a charge? */
+bool model_gateway_tells(const struct model_gateway_profile *profile);
+struct model_capabilities model_gateway_capabilities(const struct model_gateway_profile *profile);
 /* May a request whose outcome is unknown be repeated under its key? */
 bool model_gateway_repeats_safely(const struct model_gateway_profile *profile);
 /* Shipped profiles by name, or by what people call them; NULL when there is none. */

@@ -39,7 +39,9 @@ static bool answer_repeat(struct sim_node *node, const struct model_provider_cla
                           const struct model_capabilities *can, const struct sim_message *message) {
   struct model_provider_request *request = known_request(provider, can, &message->id, sim_world_now(sim_node_world(node)));
   if (request == NULL || (!request->in_flight && request->status == 0)) return false;
-  answer(node, message, class->answered, request->in_flight ? GATEWAY_IN_FLIGHT : request->status, request->result);
+  bool refused = can->repeat_is_error && request->status == GATEWAY_OK;
+  enum model_gateway_status status = request->in_flight ? GATEWAY_IN_FLIGHT : refused ? GATEWAY_DUPLICATE : request->status;
+  answer(node, message, class->answered, status, refused ? 0 : request->result);
   return true;
 }
 

@@ -3,10 +3,10 @@
 
 #include "model/facts.h"
 
-/* The first charge of this very order: a new cart of the same purchase has its own. */
+/* The first charge of this very order that was not taken back: a new cart of the same purchase has its own. */
 static const struct model_charge *charge_of(const struct model_shop *shop, int64_t order) {
   for (size_t i = 0; i < shop->gateway.charge_count; i++) {
-    if (shop->gateway.ledger[i].order == order) return &shop->gateway.ledger[i];
+    if (shop->gateway.ledger[i].order == order && !shop->gateway.ledger[i].refunded) return &shop->gateway.ledger[i];
   }
   return NULL;
 }

@@ -51,6 +51,7 @@ static void judge_parked(struct model_shop *shop) {
     int64_t tries = row->cell[EFFECT_ATTEMPTS].number + row->cell[EFFECT_ASKS].number;
     bool bounds_used_up = tries > shop->config->resolve_attempts;
     bool resubmitted = !can->takes_keys && row->cell[EFFECT_ATTEMPTS].number >= 2;
+    shop->undecided_count[MODEL_OF_MAILER] += !bounds_used_up;
     if ((can->takes_keys || can->looks_up) && !bounds_used_up && !resubmitted)
       sim_violated(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE,
                    "%s is parked after %" PRId64 " tries; the mail provider would have told.", row->cell[EFFECT_ID].text, tries);

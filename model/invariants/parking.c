@@ -48,11 +48,11 @@ static void judge_refunds(struct model_shop *shop) {
 void model_judge_parking(struct model_shop *shop) {
   const struct model_config *config = shop->config;
   judge_refunds(shop);
-  bool mute = !config->gateway.looks_up && !model_gateway_repeats_safely(&config->gateway);
+  bool mute = !model_gateway_tells(&config->gateway);
   for (size_t i = 0; i < shop->facts->operation_count; i++) {
     const struct model_operation_fact *operation = &shop->facts->operation[i];
     if (!operation->durable || operation->status != STATE_PARKED) continue;
-    shop->undecided_count += operation->attempts + operation->asks <= config->resolve_attempts;
+    shop->undecided_count[MODEL_OF_GATEWAY] += operation->attempts + operation->asks <= config->resolve_attempts;
     if (config->gateway.statements && config->reconcile_every_ns > 0) {
       sim_danger(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE);
       sim_violated(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE, "%s is parked at the end; the gateway's statement would have told.",
@@ -66,7 +66,7 @@ void model_judge_parking(struct model_shop *shop) {
     const struct sim_row *row = case_of(shop, operation->id);
     int64_t age_ns = row != NULL ? row->cell[CASE_OPENED].number - operation->created_ns : 0;
     bool aged =
-        config->gateway.takes_keys && !config->gateway.looks_up && age_ns >= config->gateway.key_retention_ns - config->request_lifetime_ns;
+        config->gateway.takes_keys && !config->gateway.looks_up && !config->gateway.reverses && age_ns >= config->gateway.key_retention_ns - config->request_lifetime_ns;
     if (aged) continue;
     bool resubmitted = !config->gateway.takes_keys && operation->attempts >= 2;
     if (bounds_used_up || resubmitted) continue;

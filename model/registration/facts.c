@@ -98,6 +98,10 @@ void saga_fact_refunded(struct model_shop *shop, const struct model_refund *refu
                  fact->registration, refund->reference.text);
 }
 
+void saga_fact_reversed(struct model_shop *shop, const struct model_charge *charge) {
+  fact_of(shop, charge->order)->charges[charge->purchase != charge->order]--;
+}
+
 void saga_fact_account(struct model_shop *shop, int64_t registration, bool disabled) {
   struct registration_fact *fact = fact_of(shop, registration);
   if (disabled) {
@@ -207,6 +211,9 @@ static void on_row(struct sim_world *world, size_t service, size_t table, enum s
 /* The step that a request towards somebody else's system is about. */
 static bool request_step(const struct sim_message *request, enum saga_step *step_out) {
   for (int s = 0; s < SAGA_STEP_COUNT; s++) {
+    const struct saga_step_info *info = saga_step_info((enum saga_step)s);
+    bool any = request->kind == KIND_ASK_STATEMENT || request->kind == KIND_REVERSE;
+    if (!any && request->kind != info->request && request->kind != info->query) continue;
     struct sim_id id = saga_operation_id(request->subject, (enum saga_step)s);
     if (memcmp(&request->value[VALUE_OPERATION], &id.hash, sizeof id.hash) != 0) continue;
     *step_out = (enum saga_step)s;
@@ -349,7 +356,11 @@ static void on_leaves(struct sim_node *node, const struct sim_message *message) 
 static bool is_definite(const struct model_shop *shop, const struct step_fact *step, enum saga_step which_step,
                         const struct sim_message *request, const struct sim_message *answer) {
   enum model_gateway_status status = (enum model_gateway_status)answer->value[VALUE_STATUS];
-  if (status == GATEWAY_OK || status == GATEWAY_DECLINED) return true;
+  if (request->kind == KIND_ASK_STATEMENT && status == GATEWAY_OK) return sim_id_same(&answer->id, &request->id); /* that line */
+  if (status == GATEWAY_OK) return true;
+  if (status == GATEWAY_DUPLICATE) return answer->value[VALUE_PAYMENT] != 0;
+  if (status == GATEWAY_DECLINED)
+    return request->kind != KIND_LOOK_UP || request->sent_ns - step->open_since_ns >= shop->config->gateway.failed_final_after_ns;
   if (status != GATEWAY_NOT_FOUND || step->reference != request->id.hash) return false;
   int64_t lag_ns = saga_step_info(which_step)->outsider == SERVICE_XYZ ? shop->config->accounts.can.look_up_lag_ns
                                                                        : shop->config->gateway.look_up_lag_ns;
@@ -376,8 +387,24 @@ static void on_answered(struct sim_node *node, const struct sim_message *request
   sim_danger(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE);
 }
 
+/* A notice that tells how a payment ended is as good as an answer. */
+static void notice_delivered(struct sim_node *node, const struct sim_message *notice) {
+  struct model_shop *shop = model_shop_of(node);
+  static const enum saga_step payments[] = {SAGA_PAYMENT, SAGA_SECOND};
+  bool declined = notice->value[VALUE_STATUS] == GATEWAY_DECLINED;
+  if (notice->value[VALUE_STATUS] != GATEWAY_OK && !declined) return;
+  for (size_t i = 0; i < 2; i++) {
+    struct step_fact *step = &fact_of(shop, notice->subject)->step[payments[i]];
+    if (step->reference != notice->id.hash || (declined && shop->config->gateway.failed_final_after_ns > 0)) continue;
+    bool durable = step->durable && (step->status == STATE_COMPLETED || step->status == STATE_FAILED);
+    step->open = false;
+    step->definite_mask = durable ? 0 : step->definite_mask | 1U << sim_node_instance(node);
+  }
+}
+
 static void on_delivered(struct sim_node *node, const struct sim_message *message) {
   struct model_shop *shop = model_shop_of(node);
+  if (message->kind == KIND_PAYMENT_NOTICE) notice_delivered(node, message);
   if (message->delivery == 0) return;
   struct registration_fact *fact = fact_of(shop, message->subject);
   if (message->delivery > 1) sim_danger(shop->world, INVARIANT_REDELIVERY_IS_BOUNDED);
@@ -536,17 +563,21 @@ static void judge_parking(struct model_shop *shop, const struct registration_fac
     if (row == NULL)
       sim_violated(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE, "%s is parked, but the human's queue does not list it.", id.text);
     bool xyz = info->outsider == SERVICE_XYZ;
-    bool looks_up = xyz ? shop->config->accounts.can.looks_up : shop->config->gateway.looks_up;
-    bool takes_keys = xyz ? shop->config->accounts.can.takes_keys : model_gateway_repeats_safely(&shop->config->gateway);
+    const struct model_gateway_profile *gateway = &shop->config->gateway;
+    bool by_statement = gateway->statements || (gateway->reverses && is_payment((enum saga_step)s));
+    bool looks_up = xyz ? shop->config->accounts.can.looks_up : gateway->looks_up || by_statement;
+    bool receipts = !xyz && is_payment((enum saga_step)s) && gateway->repeat == MODEL_REPEAT_RECEIPT && !looks_up;
+    bool takes_keys = xyz ? shop->config->accounts.can.takes_keys : model_gateway_repeats_safely(gateway);
     bool was_refused = row != NULL && strcmp(row->cell[CASE_LAST_RESULT].text, "refused") == 0;
     bool bounds_used_up = step->attempts + step->asks > shop->config->resolve_attempts;
     bool resubmitted = !takes_keys && step->attempts >= 2;
     sim_danger(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE);
-    shop->undecided_count += is_payment((enum saga_step)s) && !bounds_used_up;
-    int64_t retention_ns = xyz ? shop->config->accounts.can.key_retention_ns : shop->config->gateway.key_retention_ns;
+    if (xyz) shop->undecided_count[MODEL_OF_ACCOUNTS] += !bounds_used_up;
+    else if (is_payment((enum saga_step)s)) shop->undecided_count[MODEL_OF_GATEWAY] += !bounds_used_up;
+    int64_t retention_ns = xyz ? shop->config->accounts.can.key_retention_ns : gateway->key_retention_ns;
     bool aged = !looks_up && takes_keys && row != NULL &&
                 row->cell[CASE_OPENED].number - step->created_ns >= retention_ns - shop->config->request_lifetime_ns;
-    if (was_refused || bounds_used_up || resubmitted || aged || (!looks_up && !takes_keys)) continue;
+    if (was_refused || bounds_used_up || resubmitted || aged || receipts || (!looks_up && !takes_keys)) continue;
     sim_violated(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE, "%s is parked after %" PRId64 " tries; the provider would have told.",
                  id.text, step->attempts + step->asks);
   }

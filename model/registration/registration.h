@@ -42,7 +42,8 @@ int64_t saga_amount(const struct model_config *config, enum saga_step step);
 
 /* In commands and results. */
 enum { VALUE_SAGA_STEP = VALUE_STATUS, VALUE_REASON = VALUE_OPERATION, VALUE_VERIFY = VALUE_PURCHASE };
-enum saga_reason { REASON_NONE, REASON_DECLINED, REASON_NOT_EXECUTED, REASON_UNAVAILABLE };
+/* Why a step was refused; while it is unknown, what was heard of it last. */
+enum saga_reason { REASON_NONE, REASON_DECLINED, REASON_NOT_EXECUTED, REASON_TAKEN_ON, REASON_CALLED_FAILED };
 
 /* Tables and columns that invariants read; the order is that of the schema. */
 enum { TABLE_SAGA = 0, TABLE_SAGA_OUTBOX = 1 };
@@ -107,6 +108,7 @@ extern const struct sim_observer saga_observer;
 void saga_facts_begin(struct model_shop *shop);
 void saga_fact_charged(struct model_shop *shop, const struct model_charge *charge);
 void saga_fact_declined(struct model_shop *shop, int64_t registration, int64_t card);
+void saga_fact_reversed(struct model_shop *shop, const struct model_charge *charge);
 void saga_fact_refunded(struct model_shop *shop, const struct model_refund *refund);
 void saga_fact_account(struct model_shop *shop, int64_t registration, bool disabled);
 

@@ -8,46 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/registration/registration.h"
+#include "model/registration/step.h"
 #include "sim/check.h"
 
-enum step_statement {
-  INSERT_STEP = OUTBOX_STATEMENT_COUNT,
-  REPLACE_STEP,
-  READ_STEP,
-  RECORD_STEP,
-  ATTEMPT_STEP,
-  OPEN_STEP_CASE,
-  CLOSE_STEP_CASE,
-  VERIFY_LATER,
-};
-
-struct step {
-  struct sim_id id;
-  int64_t registration, target, amount_minor, card;
-  enum saga_step step;
-  enum model_state status;
-  int64_t result, attempts, asks, created_ns, last_attempt_ns, owner;
-  int64_t known_attempts, asked_ns;
-  int64_t verify_number; /* of the last Verify message sent for it: an earlier one has been overtaken */
-  enum saga_reason reason;
-  bool verifying; /* by a Verify message */
-};
-
-static const int64_t CALL_TIMEOUT_NS = 10 * SIM_SECOND;
 static const int64_t VERIFY_NS = 30 * SIM_SECOND;
 static const int64_t VERIFY_MAX_NS = 6 * SIM_HOUR;
 static const int64_t SHORT_RETENTION_NS = SIM_DAY; /* retries.dedup=short */
-
-static struct model_capabilities capabilities_of(const struct sim_node *node, enum saga_step step) {
-  const struct model_config *config = model_shop_of(node)->config;
-  if (saga_step_info(step)->outsider == SERVICE_XYZ) return config->accounts.can;
-  return (struct model_capabilities){model_gateway_repeats_safely(&config->gateway), config->gateway.key_retention_ns,
-                                     config->gateway.looks_up, config->gateway.look_up_lag_ns};
-}
-
-static bool is_payment(enum saga_step step) { return step == SAGA_PAYMENT || step == SAGA_SECOND; }
-static bool is_refund(enum saga_step step) { return step == SAGA_REFUND || step == SAGA_REFUND_SECOND; }
 
 /* ---- rows ---- */
 
@@ -123,10 +89,15 @@ static void add_verify(struct saga_letters *letters, const struct step *step, in
 
 /* ---- recording ---- */
 
+/* Is this a charge that may be taken back? Then "charged", in answer to any but the last attempt, is no news. */
+static bool is_reversible(const struct sim_node *node, const struct step *step) {
+  return saga_is_payment(step->step) && model_shop_of(node)->config->gateway.reverses;
+}
+
 static bool write_result(struct sim_node *node, void *what) {
   struct step *step = what;
-  int changed = sim_sql_run(node, RECORD_STEP, "iiiisii", (int64_t)step->status, step->result, step->asks, (int64_t)step->reason,
-                            step->id.text, step->known_attempts, step->verify_number);
+  int changed = sim_sql_run(node, RECORD_STEP, "iiiisiii", (int64_t)step->status, step->result, step->asks, (int64_t)step->reason,
+                            step->id.text, step->known_attempts, step->verify_number, (int64_t)is_reversible(node, step));
   if (changed == 1 && step->status == STATE_PARKED)
     sim_sql_run(node, OPEN_STEP_CASE, "siissi", step->id.text, step->registration, step->amount_minor,
                 step->reason == REASON_DECLINED ? "refused" : "sent, no definite answer", saga_step_info(step->step)->name,
@@ -134,9 +105,12 @@ static bool write_result(struct sim_node *node, void *what) {
   return changed == 1;
 }
 
-static int64_t back_off(const struct sim_node *node, const struct step *step) {
+/* When to verify: with a growing pause, and not before the gateway has decided. */
+static int64_t verify_delay(const struct sim_node *node, const struct step *step) {
   if (MODEL_CHOSEN(model_design_of(node), SAGA_POLLING, NO_BACK_OFF)) return SIM_SECOND;
-  return model_back_off(VERIFY_NS, VERIFY_MAX_NS, step->asks + step->attempts);
+  int64_t delay_ns = model_back_off(VERIFY_NS, VERIFY_MAX_NS, step->asks + step->attempts);
+  int64_t decided_ns = saga_step__decided_ns(node, step) - model_now(node);
+  return decided_ns > delay_ns ? decided_ns : delay_ns;
 }
 
 /* How the call ended is recorded and told in one transaction. */
@@ -147,7 +121,7 @@ static void record(struct sim_node *node, struct step *step) {
   struct saga_letters letters = {.count = 0};
   add_result(&letters, step);
   bool again = step->status == STATE_UNKNOWN && !(MODEL_CHOSEN(design, SAGA_POLLING, ONCE) && step->asks > 0);
-  if (again && !MODEL_CHOSEN(design, SAGA_RETRY, NEVER)) add_verify(&letters, step, back_off(node, step));
+  if (again && !MODEL_CHOSEN(design, SAGA_RETRY, NEVER)) add_verify(&letters, step, verify_delay(node, step));
   if (saga_commit(node, words[step->status], write_result, step, &letters)) return;
   struct step row;
   bool final = read_step(node, &step->id, &row) && row.status != STATE_PENDING && row.status != STATE_UNKNOWN;
@@ -156,65 +130,13 @@ static void record(struct sim_node *node, struct step *step) {
 
 /* ---- the provider ---- */
 
-static struct sim_id numbered(const struct sim_id *id, const char *mark, int64_t number) {
-  char text[2 * SIM_ID_SIZE];
-  snprintf(text, sizeof text, "%s%s%" PRId64, id->text, mark, number);
-  return sim_id_of(text);
-}
-
-/* saga.payment_key, external.key, compensation.key: what the provider sees as the caller's reference. */
-static struct sim_id key_of(const struct sim_node *node, const struct step *step) {
-  const struct model_design *design = model_design_of(node);
-  bool payment = is_payment(step->step);
-  bool account = step->step == SAGA_ACCOUNT;
-  bool per_execution = (payment && MODEL_CHOSEN(design, SAGA_PAYMENT_KEY, PER_EXECUTION)) ||
-                       (account && MODEL_CHOSEN(design, EXTERNAL_KEY, PER_EXECUTION)) ||
-                       (is_refund(step->step) && MODEL_CHOSEN(design, COMPENSATION_KEY, FRESH));
-  bool correlation =
-      (payment && MODEL_CHOSEN(design, SAGA_PAYMENT_KEY, CORRELATION)) || (account && MODEL_CHOSEN(design, EXTERNAL_KEY, CORRELATION));
-  if (correlation) return sim_id_join("registration:", step->registration, "");
-  if (per_execution) return numbered(&step->id, "#", step->attempts + (is_refund(step->step) ? step->asks : 0));
-  return step->id;
-}
-
-static bool key_lives(const struct sim_node *node, const struct step *step) {
-  struct model_capabilities can = capabilities_of(node, step->step);
-  if (is_refund(step->step) && MODEL_CHOSEN(model_design_of(node), COMPENSATION_KEY, NONE)) return false;
-  return can.takes_keys && model_now(node) - step->created_ns < can.key_retention_ns - model_shop_of(node)->config->request_lifetime_ns;
-}
-
-static bool absence_is_definite(const struct sim_node *node, const struct step *step) {
-  const struct model_config *config = model_shop_of(node)->config;
-  int64_t final_after_ns =
-      config->lease_ns + config->request_lifetime_ns + capabilities_of(node, step->step).look_up_lag_ns + MODEL_GATEWAY_PROCESSING_MAX_NS;
-  return step->asked_ns - step->last_attempt_ns >= final_after_ns;
-}
-
-static enum model_gateway_status call(struct sim_node *node, struct step *step, enum model_kind kind, bool asking) {
-  const struct model_design *design = model_design_of(node);
-  struct sim_message answer;
-  struct sim_id key = key_of(node, step);
-  if (asking && is_payment(step->step) && MODEL_CHOSEN(design, SAGA_VERIFY_KEY, OTHER)) key = numbered(&step->id, "/verify-", step->asks);
-  struct sim_message request = {
-      .kind = (uint16_t)kind, .attempt = (uint32_t)(asking ? step->asks : step->attempts), .subject = step->registration, .id = key};
-  request.value[VALUE_PURCHASE] = saga_purchase(step->registration, step->step);
-  request.value[VALUE_AMOUNT] = step->amount_minor;
-  request.value[VALUE_CARD] = step->card;
-  request.value[VALUE_PAYMENT] = asking && is_payment(step->step) ? 0 : step->target;
-  memcpy(&request.value[VALUE_OPERATION], &step->id.hash, sizeof step->id.hash);
-  int64_t timeout_ns = MODEL_CHOSEN(design, SAGA_HANDLER_WAIT, LONG) ? SIM_HOUR : CALL_TIMEOUT_NS;
-  if (sim_call(node, saga_step_info(step->step)->outsider, &request, timeout_ns, &answer) != SIM_CALL_ANSWERED) return GATEWAY_ERROR;
-  if (answer.value[VALUE_STATUS] == GATEWAY_OK) step->result = answer.value[VALUE_PAYMENT];
-  return (enum model_gateway_status)answer.value[VALUE_STATUS];
-}
-
 /* What a call without a definite answer means to this design: unknown, or some mistake. */
 static enum model_state unanswered(const struct sim_node *node, struct step *step) {
   const struct model_design *design = model_design_of(node);
-  bool failed = (is_payment(step->step) && MODEL_CHOSEN(design, SAGA_ON_TIMEOUT, FAILED)) ||
+  bool failed = (saga_is_payment(step->step) && MODEL_CHOSEN(design, SAGA_ON_TIMEOUT, FAILED)) ||
                 (step->step == SAGA_ACCOUNT && MODEL_CHOSEN(design, EXTERNAL_ON_TIMEOUT, FAILED)) ||
                 (step->step == SAGA_DISABLE && MODEL_CHOSEN(design, EXTERNAL_UNDO, FAILED_ON_UNKNOWN));
-  bool business = MODEL_CHOSEN(design, TECHNICAL_FAILURE, TAKEN_FOR_BUSINESS) && is_payment(step->step);
+  bool business = MODEL_CHOSEN(design, TECHNICAL_FAILURE, TAKEN_FOR_BUSINESS) && saga_is_payment(step->step);
   if (failed || business) step->reason = business ? REASON_DECLINED : REASON_NOT_EXECUTED;
   return failed || business ? STATE_FAILED : STATE_UNKNOWN;
 }
@@ -232,11 +154,12 @@ static enum model_state refused(const struct sim_node *node, struct step *step) 
 static void finish(struct sim_node *node, struct step *step, enum model_gateway_status status) {
   const struct model_design *design = model_design_of(node);
   bool exception =
-      status == GATEWAY_DECLINED && is_payment(step->step) && !step->verifying && MODEL_CHOSEN(design, SAGA_DECLINE, EXCEPTION);
+      status == GATEWAY_DECLINED && saga_is_payment(step->step) && !step->verifying && MODEL_CHOSEN(design, SAGA_DECLINE, EXCEPTION);
   if (exception) {
     sim_message_failed(node);
     return;
   }
+  if (status == GATEWAY_OK) step->reason = REASON_NONE;
   step->status = status == GATEWAY_OK ? STATE_COMPLETED : status == GATEWAY_DECLINED ? refused(node, step) : unanswered(node, step);
   record(node, step);
 }
@@ -252,7 +175,7 @@ static void execute(struct sim_node *node, struct step *step) {
     sim_message_failed(node);
     return;
   }
-  finish(node, step, call(node, step, saga_step_info(step->step)->request, false));
+  finish(node, step, saga_step__request(node, step));
 }
 
 static void park(struct sim_node *node, struct step *step) {
@@ -279,25 +202,34 @@ static void repeat(struct sim_node *node, struct step *step) {
   if (take_attempt(node, step)) execute(node, step);
 }
 
+/* Under a key that is too old or not to be relied on, a repeat is safe once absence is a fact. */
+static bool knows_keys(const struct sim_node *node, enum saga_step step) {
+  struct model_capabilities can = saga_step__capabilities(node, step);
+  return can.takes_keys || can.keys_may_fail;
+}
+
 static void absent(struct sim_node *node, struct step *step) {
-  bool definite = absence_is_definite(node, step);
-  if (is_payment(step->step) && MODEL_CHOSEN(model_design_of(node), SAGA_ON_NOT_FOUND, FAILED)) {
+  bool definite = saga_step__absence_is_definite(node, step);
+  if (saga_is_payment(step->step) && MODEL_CHOSEN(model_design_of(node), SAGA_ON_NOT_FOUND, FAILED)) {
     step->reason = REASON_NOT_EXECUTED;
     step->status = STATE_FAILED;
     record(node, step);
     return;
   }
-  if (key_lives(node, step)) repeat(node, step);
+  if (saga_step__key_lives(node, step)) repeat(node, step);
   else if (!definite) finish(node, step, GATEWAY_ERROR);
-  else if (step->attempts < 2 || capabilities_of(node, step->step).takes_keys) repeat(node, step);
+  else if (step->attempts < 2 || knows_keys(node, step->step)) repeat(node, step);
   else park(node, step);
 }
 
+static void heard(struct sim_node *node, struct step *step, enum model_gateway_status status) {
+  if (status == GATEWAY_NOT_FOUND) absent(node, step);
+  else finish(node, step, status);
+}
+
 static void ask(struct sim_node *node, struct step *step) {
-  step->asks++;
-  step->asked_ns = model_now(node);
-  enum model_gateway_status status = call(node, step, saga_step_info(step->step)->query, true);
-  if (is_payment(step->step) && MODEL_CHOSEN(model_design_of(node), SAGA_VERIFY_RESULT, MESSAGE_ONLY) &&
+  enum model_gateway_status status = saga_step__look_up(node, step);
+  if (saga_is_payment(step->step) && MODEL_CHOSEN(model_design_of(node), SAGA_VERIFY_RESULT, MESSAGE_ONLY) &&
       (status == GATEWAY_OK || status == GATEWAY_DECLINED)) {
     struct saga_letters letters = {.count = 0};
     step->status = status == GATEWAY_OK ? STATE_COMPLETED : STATE_FAILED;
@@ -306,17 +238,41 @@ static void ask(struct sim_node *node, struct step *step) {
     for (size_t i = 0; i < letters.count; i++) sim_send(node, letters.letter[i].to, &letters.letter[i].message, 0);
     return;
   }
-  if (status == GATEWAY_NOT_FOUND) absent(node, step);
-  else finish(node, step, status);
+  heard(node, step, status);
+}
+
+/* An attempt of its own: whoever still waits for an answer to an earlier one is too late. */
+static void reverse(struct sim_node *node, struct step *step) {
+  step->attempts++;
+  if (!take_attempt(node, step)) return;
+  if (saga_step__reverse(node, step) != GATEWAY_OK) {
+    finish(node, step, GATEWAY_ERROR);
+    return;
+  }
+  step->reason = REASON_NOT_EXECUTED;
+  step->status = STATE_FAILED;
+  record(node, step);
+}
+
+/* Where notices come, one may still tell what became of the payment. */
+static bool notice_may_come(const struct sim_node *node, const struct step *step) {
+  const struct model_gateway_profile *gateway = &model_shop_of(node)->config->gateway;
+  int64_t patience_ns = gateway->decides_after_ns + SIM_HOUR;
+  return saga_is_payment(step->step) && gateway->notifies && model_now(node) - step->last_attempt_ns < patience_ns;
 }
 
 /* One step towards a definite answer. */
 static void resolve(struct sim_node *node, struct step *step) {
   const struct model_design *design = model_design_of(node);
+  const struct model_gateway_profile *gateway = &model_shop_of(node)->config->gateway;
+  bool at_gateway = saga_step_info(step->step)->outsider == SERVICE_GATEWAY;
   bool bounded = !MODEL_CHOSEN(design, SAGA_POLLING, FOREVER);
   if (bounded && step->asks + step->attempts > model_shop_of(node)->config->resolve_attempts) park(node, step);
-  else if (capabilities_of(node, step->step).looks_up) ask(node, step);
-  else if (key_lives(node, step)) repeat(node, step);
+  else if (saga_step__capabilities(node, step->step).looks_up) ask(node, step);
+  else if (saga_step__key_lives(node, step)) repeat(node, step);
+  else if (is_reversible(node, step)) reverse(node, step);
+  else if (at_gateway && gateway->statements) heard(node, step, saga_step__read_statement(node, step));
+  else if (notice_may_come(node, step)) finish(node, step, GATEWAY_ERROR);
   else park(node, step);
 }
 
@@ -343,7 +299,7 @@ static void look_later(struct sim_node *node, struct step *step) {
 /* A row that is there already; `asked`: by a Verify message. */
 static void known(struct sim_node *node, struct step *step, bool asked) {
   const struct model_design *design = model_design_of(node);
-  bool again = is_payment(step->step) && !asked && MODEL_CHOSEN(design, SAGA_RECORD_GUARD, SUCCEEDED_ONLY);
+  bool again = saga_is_payment(step->step) && !asked && MODEL_CHOSEN(design, SAGA_RECORD_GUARD, SUCCEEDED_ONLY);
   if (again && step->status != STATE_COMPLETED) { /* whatever it says but "done" is as good as nothing */
     sim_sql_begin(node);
     step->attempts++;
@@ -356,7 +312,7 @@ static void known(struct sim_node *node, struct step *step, bool asked) {
     execute(node, step);
     return;
   }
-  bool thrown = step->status == STATE_PENDING && is_payment(step->step) && MODEL_CHOSEN(design, SAGA_DECLINE, EXCEPTION);
+  bool thrown = step->status == STATE_PENDING && saga_is_payment(step->step) && MODEL_CHOSEN(design, SAGA_DECLINE, EXCEPTION);
   if (thrown && !asked) { /* the exception is retried as any other */
     repeat(node, step);
     return;
@@ -376,14 +332,14 @@ static void known(struct sim_node *node, struct step *step, bool asked) {
 static bool writes_intent_first(const struct sim_node *node, enum saga_step step) {
   const struct model_design *design = model_design_of(node);
   bool with_result = MODEL_CHOSEN(design, SAGA_INTENT_COMMIT, WITH_RESULT) || MODEL_CHOSEN(design, SAGA_TRUTH, LOG_IN_TRANSACTION);
-  return !(with_result && is_payment(step));
+  return !(with_result && saga_is_payment(step));
 }
 
 static bool unguarded(const struct sim_node *node) { return MODEL_CHOSEN(model_design_of(node), SAGA_RECORD, NONE); }
 
 /* external.undo=fire_and_forget: asked for once, and done. */
 static void fire_and_forget(struct sim_node *node, struct step *step) {
-  call(node, step, saga_step_info(step->step)->request, false);
+  saga_step__request(node, step);
   step->status = STATE_COMPLETED;
   record(node, step);
 }
@@ -415,7 +371,7 @@ static void command(struct sim_node *node, const struct sim_message *message) {
       known(node, &seen, false);
       return;
     }
-    enum model_gateway_status status = call(node, &step, saga_step_info(step.step)->request, false);
+    enum model_gateway_status status = saga_step__request(node, &step);
     sim_sql_begin(node);
     insert_step(node, &step, REPLACE_STEP);
     model_commit(node, "step intent after the call");
@@ -444,9 +400,49 @@ static void verify(struct sim_node *node, const struct sim_message *message) {
   if (message->value[VALUE_VERIFY] == seen.verify_number) known(node, &seen, true);
 }
 
+/* ---- notices ---- */
+
+/* How the gateway says a payment ended, against the row as it is. */
+static bool write_told(struct sim_node *node, void *what) {
+  struct step *step = what;
+  bool charged = step->status == STATE_COMPLETED;
+  int changed = charged ? sim_sql_run(node, NOTICE_COMPLETES_STEP, "is", step->result, step->id.text)
+                        : sim_sql_run(node, NOTICE_FAILS_STEP, "is", (int64_t)step->reason, step->id.text);
+  if (changed == 1 && charged) sim_sql_run(node, CLOSE_STEP_CASE, "s", step->id.text);
+  return changed == 1;
+}
+
+/* A notice is about the payment, never about itself: it moves the row by a conditional update as an answer does, "pending" moves
+   nothing, and it is acknowledged once what it says is durable. */
+static void told(struct sim_node *node, const struct sim_message *notice) {
+  enum model_gateway_status status = (enum model_gateway_status)notice->value[VALUE_STATUS];
+  bool final = model_shop_of(node)->config->gateway.failed_final_after_ns == 0;
+  char operation[SIM_ID_SIZE];
+  snprintf(operation, sizeof operation, "%.*s", (int)strcspn(notice->id.text, "#"), notice->id.text);
+  struct sim_id id = sim_id_of(operation);
+  struct step step;
+  if (!read_step(node, &id, &step)) return; /* it will come again */
+  bool taken_back = is_reversible(node, &step); /* if it is not answered, whatever is told of it */
+  if (!taken_back && (status == GATEWAY_OK || (status == GATEWAY_DECLINED && final))) {
+    struct saga_letters letters = {.count = 0};
+    step.status = status == GATEWAY_OK ? STATE_COMPLETED : STATE_FAILED;
+    step.reason = status == GATEWAY_OK ? REASON_NONE : REASON_DECLINED;
+    step.result = notice->value[VALUE_PAYMENT];
+    add_result(&letters, &step);
+    saga_commit(node, "told by notice", write_told, &step, &letters);
+  }
+  struct sim_message ack = {.kind = KIND_NOTICE_ACK, .attempt = notice->attempt, .subject = notice->subject, .id = notice->id};
+  ack.value[VALUE_EVENT] = notice->value[VALUE_EVENT];
+  sim_send(node, SERVICE_GATEWAY, &ack, 0);
+}
+
 void saga_step_handle(struct sim_node *node, const struct sim_message *message) {
   if (message->kind == KIND_DISPATCH) {
     saga_outbox_sweep(node, message);
+    return;
+  }
+  if (message->kind == KIND_PAYMENT_NOTICE) {
+    told(node, message);
     return;
   }
   if (message->delivery > 1) saga_outbox_resume(node); /* its first handler may have thrown before it sent anything */

@@ -96,7 +96,7 @@ class CommandLine(Case):
         replay = self.write("a.replay", "oncesim replay 1\nscenario: payment\nviolates: stuck\n")
         self.refused(["replay", replay, "--seed", 3], "goes with no --seed")
         self.refused(["replay", replay, "--set", "payment.key=fresh"], "goes with no --seed, --set")
-        self.refused(["shrink", replay, "--gateway", "plain"], "goes with no --seed, --set, --design, --gateway or --mail")
+        self.refused(["shrink", replay, "--gateway", "plain"], "goes with no --seed, --set, --design, --gateway, --mail, --broker or --accounts")
         self.refused(["replay", "payment"], "needs --seed S")
         self.refused(["shrink", "payment"], "needs --seed S")
         self.refused(["explore", "payment"], "explore needs --faults K")
