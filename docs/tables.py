@@ -246,7 +246,7 @@ def brokers():
     lines = ["| profile | people call it | saga | in words |", "|---|---|---|---|"]
     for kind, a in entries("model/brokers.def"):
         if kind == "BROKER":
-            lines.append(row(f"`{a[0]}`", ", ".join(names.get(a[0], [])), "holds", cap(a[1])))
+            lines.append(row(f"`{a[0]}`", ", ".join(names.get(a[0], [])), ROWS[a[2]] + (f" {a[3]}: what can never be handled is delivered for ever" if a[3] else ""), cap(a[1])))
     return lines
 
 

@@ -176,10 +176,17 @@ struct model_config {
   int64_t restocking_fee_minor; /* kept back when goods were made ready and then cancelled */
 };
 
+struct model_broker {
+  struct sim_broker broker;
+  enum model_row saga; /* stated, before any run */
+  const char *lost;    /* what cannot hold: names of invariants; "" */
+  const char *why;
+};
+
 /* Shipped brokers by name, or by what people call them; NULL when there is none. */
-const struct sim_broker *model_broker_find(const char *name);
+const struct model_broker *model_broker_find(const char *name);
 size_t model_broker_count(void);
-const struct sim_broker *model_broker_at(size_t index);
+const struct model_broker *model_broker_at(size_t index);
 
 /* What people call a profile. */
 struct model_alias {

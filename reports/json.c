@@ -79,7 +79,7 @@ static json_t *words_or_null(const char *text) { return text != NULL ? json_stri
 
 void report_json_matrix_row(FILE *out, const struct report_matrix_row *row) {
   json_t *object = json_object();
-  json_object_set_new(object, "type", json_string(row->holds ? "must_hold" : "mistake"));
+  json_object_set_new(object, "type", json_string(row->cannot ? "cannot_hold" : row->holds ? "must_hold" : "mistake"));
   json_object_set_new(object, "what", json_string(row->what));
   json_object_set_new(object, "scenario", json_string(row->scenario));
   json_object_set_new(object, "stated", json_string(row->stated));

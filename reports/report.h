@@ -43,8 +43,9 @@ struct report_matrix_row {
   int faults;           /* of the smallest run that breaks what was stated; -1: exploring found none */
   uint64_t runs_needed; /* explored up to it */
   const char *smallest; /* its faults in words */
-  bool holds;           /* it must hold */
-  uint64_t parked;      /* charges that were still parked at the end */
+  bool holds;           /* it must hold, */
+  bool cannot;          /* or cannot: `stated` is what is lost */
+  uint64_t parked;      /* cases that were still open at the end, as nobody could tell */
   bool as_stated;
 };
 

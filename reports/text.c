@@ -196,9 +196,9 @@ void report_text_story(FILE *out, const struct report_story_line *line, size_t c
 void report_text_matrix_row(FILE *out, const struct report_matrix_row *row) {
   fprintf(out, "%s %s, in %s: ", row->as_stated ? " ok " : "BAD ", row->what, row->scenario[0] != '\0' ? row->scenario : "no world");
   if (row->holds) {
-    fprintf(out, "%s", row->failing == 0 ? "holds" : "BREAKS ");
-    fprintf(out, "%s", row->found);
-    if (row->stated[0] != '\0') fprintf(out, "; stated: %s; %" PRIu64 " cases stay undecided", row->stated, row->parked);
+    fprintf(out, "%s%s", row->failing == 0 ? "holds" : row->cannot ? "cannot hold: breaks " : "BREAKS ", row->found);
+    if (row->cannot) fprintf(out, "; stated: cannot hold %s", row->stated);
+    else if (row->stated[0] != '\0') fprintf(out, "; stated: %s; %" PRIu64 " cases stay undecided", row->stated, row->parked);
     fprintf(out, "\n");
     return;
   }

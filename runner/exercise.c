@@ -12,7 +12,7 @@ static bool live(const struct runner_scenario *scenario, const char *point_name,
   return false;
 }
 
-#define BIT(id) (UINT64_C(1) << INVARIANT_##id)
+#define BIT(id) (UINT64_C(1) << (INVARIANT_##id))
 
 uint64_t runner_exercisable(const struct runner_scenario *scenario) {
   bool crash = live(scenario, "gap", "crash");
@@ -22,17 +22,18 @@ uint64_t runner_exercisable(const struct runner_scenario *scenario) {
                   BIT(QUIET_RUN_COMPLETES);
   if (crash) mask |= BIT(CHARGE_HAS_INTENT) | BIT(REPLAY_IS_PURE) | BIT(REPLAY_EQUALS_LIVE) | BIT(EVERY_INTENT_RESOLVES);
   if (unknown) mask |= BIT(UNKNOWN_IS_NOT_FAILED) | BIT(PARKS_ONLY_IF_UNDECIDABLE) | BIT(EVERY_INTENT_RESOLVES);
-  if (unknown && (scenario->config.gateway.looks_up || model_gateway_repeats_safely(&scenario->config.gateway)))
-    mask |= BIT(OPERATION_ID_STABLE) | BIT(AT_MOST_ONE_CHARGE);
-  if (unknown && scenario->config.gateway.looks_up) mask |= BIT(POLLING_IS_BOUNDED);
-  if (unknown && !scenario->config.gateway.looks_up && !model_gateway_repeats_safely(&scenario->config.gateway))
-    mask |= BIT(MANUAL_QUEUE_IS_COMPLETE);
+  const struct model_gateway_profile *gateway = &scenario->config.gateway;
+  bool safe = model_gateway_repeats_safely(gateway);
+  if (unknown && (gateway->looks_up || safe)) mask |= BIT(AT_MOST_ONE_CHARGE);
+  if (unknown && (safe || (gateway->looks_up && !gateway->takes_keys))) mask |= BIT(OPERATION_ID_STABLE); /* else nothing is repeated */
+  if (unknown && gateway->looks_up) mask |= BIT(POLLING_IS_BOUNDED);
+  if (unknown && !model_gateway_tells(gateway)) mask |= BIT(MANUAL_QUEUE_IS_COMPLETE);
   if (live(scenario, "gateway.charge", "decline")) mask |= BIT(DECLINED_NOT_RETRIED);
   if (live(scenario, "price.changes", NULL)) mask |= BIT(AMOUNT_MATCHES);
   if (live(scenario, "bus", NULL)) mask |= BIT(REDELIVERY_IS_BOUNDED);
   if (scenario->config.workflow == MODEL_WORKFLOW_PAYMENT) return mask;
   if (scenario->config.workflow == MODEL_WORKFLOW_REGISTRATION) {
-    mask &= ~(BIT(REPLAY_IS_PURE) | BIT(REPLAY_EQUALS_LIVE) | BIT(AMOUNT_MATCHES) | BIT(MANUAL_QUEUE_IS_COMPLETE));
+    mask &= ~(BIT(REPLAY_IS_PURE) | BIT(REPLAY_EQUALS_LIVE) | BIT(MANUAL_QUEUE_IS_COMPLETE));
     mask |= BIT(OUTBOX_DRAINS) | BIT(ACCOUNT_IMPLIES_REGISTERED_OR_DISABLED) | BIT(AMOUNT_MATCHES);
     if (live(scenario, "user.begins", NULL)) mask |= BIT(ONE_SAGA_PER_REGISTRATION);
     if (live(scenario, "user.withdraws", NULL))
@@ -48,7 +49,6 @@ uint64_t runner_exercisable(const struct runner_scenario *scenario) {
   if (live(scenario, "mailer.send", "error_after") && mail_repeats) mask |= BIT(EMAIL_AT_MOST_ONCE);
   if (!live(scenario, "customer.cancels", NULL)) return mask;
   mask |= BIT(REFUND_WITHIN_CHARGE) | BIT(REFUND_FOLLOWS_CHARGE) | BIT(REFUND_MATCHES_CANCELLATION);
-  bool refund_repeats = model_gateway_repeats_safely(&scenario->config.gateway) || scenario->config.gateway.looks_up;
-  if (live(scenario, "gateway.refund", "error_after") && refund_repeats) mask |= BIT(REFUND_AT_MOST_ONCE);
+  if (live(scenario, "gateway.refund", "error_after") && (safe || gateway->looks_up)) mask |= BIT(REFUND_AT_MOST_ONCE);
   return mask;
 }

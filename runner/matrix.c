@@ -145,6 +145,7 @@ struct must {
   const char *what;
   enum model_outsider outsider;
   enum model_row row;
+  const char *lost; /* invariants that cannot hold there, if `row` says so */
   uint64_t seeds;
 };
 
@@ -162,6 +163,11 @@ static void must_hold(struct matrix *matrix, const struct must *must, const stru
     row.stated = runner_row_words(must->row);
     row.parked = tally->undecided[must->outsider];
     row.as_stated = row.as_stated && (row.parked > 0) == (must->row == MODEL_HOLDS_BY_PARKING);
+  }
+  if (must->row == MODEL_CANNOT_HOLD) { /* others may break beside it */
+    row.cannot = true;
+    row.stated = must->lost;
+    row.as_stated = (found_mask(tally) >> model_invariant_find(must->lost) & 1) != 0;
   }
   print(matrix, &row);
 }
@@ -217,6 +223,9 @@ static int at_provider(struct matrix *matrix, const char *world, size_t provider
   } else if (provider == RUNNER_ACCOUNTS) {
     must.outsider = MODEL_OF_ACCOUNTS;
     must.row = config->accounts.saga;
+  } else {
+    must.row = model_broker_find(profile)->saga;
+    must.lost = model_broker_find(profile)->lost;
   }
   must_hold(matrix, &must, scenario);
   runner_scenario_free(scenario);

@@ -38,7 +38,7 @@ const char *runner_profile_name(size_t index) {
   switch ((enum runner_provider)chosen_provider) {
     case RUNNER_GATEWAY: return model_gateway_profile_at(index)->name;
     case RUNNER_MAIL: return model_mail_profile_at(index)->name;
-    case RUNNER_BROKER: return model_broker_at(index)->name;
+    case RUNNER_BROKER: return model_broker_at(index)->broker.name;
     case RUNNER_ACCOUNTS: return model_account_profile_at(index)->name;
     case RUNNER_PROVIDERS: break;
   }

@@ -83,7 +83,8 @@ static void account(const struct model_account_profile *profile) {
   stated("saga", profile->saga);
 }
 
-static void broker(const struct sim_broker *profile) {
+static void broker(const struct model_broker *whole) {
+  const struct sim_broker *profile = &whole->broker;
   printf("Broker profile %s: %s.\n", profile->name, profile->about);
   if (profile->lease_ns > 0) line("a lease", "lasts", profile->lease_ns);
   else line("a lease", "lasts as long as the scenario says", 0);
@@ -93,14 +94,15 @@ static void broker(const struct sim_broker *profile) {
               profile->drops ? "it is dropped" : "the error queue");
   if (profile->dedup_ns > 0) line("a message sent twice", "is dropped within", profile->dedup_ns);
   if (profile->rereads_ns > 0) line("after a crash", "its reader gets again what it had in the last", profile->rereads_ns);
-  stated("saga", MODEL_HOLDS);
+  stated("saga", whole->saga);
+  if (whole->lost[0] != '\0') printf("  %-18s %s: %s\n", "lost", whole->lost, whole->why);
 }
 
 bool runner_explain_profiles(const char *word) {
   const struct model_gateway_profile *a_gateway = model_gateway_profile_find(word);
   const struct model_mail_profile *a_mail = model_mail_profile_find(word);
   const struct model_account_profile *an_account = model_account_profile_find(word);
-  const struct sim_broker *a_broker = model_broker_find(word);
+  const struct model_broker *a_broker = model_broker_find(word);
   if (a_gateway != NULL) gateway(a_gateway);
   if (a_mail != NULL) mail(a_mail);
   if (an_account != NULL) account(an_account);
@@ -114,5 +116,5 @@ void runner_list_profiles(void) {
   for (size_t i = 0; i < model_gateway_profile_count(); i++) list(model_gateway_profile_at(i)->name, "gateway", model_gateway_profile_at(i)->about);
   for (size_t i = 0; i < model_mail_profile_count(); i++) list(model_mail_profile_at(i)->name, "mail", model_mail_profile_at(i)->about);
   for (size_t i = 0; i < model_account_profile_count(); i++) list(model_account_profile_at(i)->name, "accounts", model_account_profile_at(i)->about);
-  for (size_t i = 0; i < model_broker_count(); i++) list(model_broker_at(i)->name, "broker", model_broker_at(i)->about);
+  for (size_t i = 0; i < model_broker_count(); i++) list(model_broker_at(i)->broker.name, "broker", model_broker_at(i)->broker.about);
 }

@@ -307,7 +307,7 @@ static void read_saga_instances(struct reader *reader, struct fy_node *value) {
 static void read_second_payment(struct reader *reader, struct fy_node *value) { SCENARIO->config.second_payment = boolean(reader, value); }
 
 static void read_redeliveries(struct reader *reader, struct fy_node *value) {
-  SCENARIO->config.redeliveries_max = whole_number(reader, value, 1, 10000);
+  SCENARIO->redeliveries_said = whole_number(reader, value, 1, 10000);
 }
 static void read_polls(struct reader *reader, struct fy_node *value) { SCENARIO->config.polls_max = whole_number(reader, value, 1, 10000); }
 
@@ -667,7 +667,7 @@ static void set_defaults(struct runner_scenario *scenario) {
                                            .polls_max = 0,
                                            .order_instances = 1,
                                            .payment_instances = 1};
-  scenario->setup.broker = model_broker_find("usual");
+  scenario->setup.broker = &model_broker_find("usual")->broker;
   scenario->setup.retry_window_ns = 2 * SIM_DAY;
   scenario->setup.dedup_retention_ns = 7 * SIM_DAY;
   scenario->setup.faults_until_ns = 10 * SIM_DAY;
@@ -675,10 +675,19 @@ static void set_defaults(struct runner_scenario *scenario) {
   fault_plan_default(&scenario->plan);
 }
 
+/* How often the bus, or a broker with an operator who requeues, delivers one message without a design being at fault. */
+static int64_t redeliveries_usual(const struct runner_scenario *scenario) {
+  const struct sim_broker *broker = scenario->setup.broker;
+  enum { OF_THE_BUS = 24, LEASES_LOST = 20 };
+  if (scenario->config.workflow != MODEL_WORKFLOW_REGISTRATION) return OF_THE_BUS;
+  return (int64_t)broker->tries_at_once * (broker->rounds_later + 1) * (1 + SIM_REQUEUES_MAX) + LEASES_LOST;
+}
+
 void runner_scenario_settle(struct runner_scenario *scenario) {
   struct sim_setup *setup = &scenario->setup;
   const struct model_config *config = &scenario->config;
   setup->scenario = scenario->name;
+  scenario->config.redeliveries_max = scenario->redeliveries_said != 0 ? scenario->redeliveries_said : redeliveries_usual(scenario);
   setup->scenario_seed = sim_hash_text(scenario->name);
   bool saga = config->workflow == MODEL_WORKFLOW_REGISTRATION;
   setup->instance_count[SERVICE_GATEWAY] = 1;
@@ -782,8 +791,6 @@ struct runner_scenario *runner_scenario_parse(const char *path, const char *text
     int64_t allowed = 2 * scenario->config.resolve_attempts;
     scenario->config.polls_max = allowed > POLLS_USUAL ? allowed : POLLS_USUAL;
   }
-  if (scenario->config.redeliveries_max == 0) /* not said: what the bus does, and what an operator requeues */
-    scenario->config.redeliveries_max = scenario->config.workflow == MODEL_WORKFLOW_REGISTRATION ? 80 : 24;
   scenario->hash = sim_hash_bytes(text, size);
   scenario->text = strndup(text, size);
   runner_scenario_settle(scenario);
@@ -852,6 +859,7 @@ static bool own_gateway(struct runner_scenario *scenario, const char *path, char
     fy_document_destroy(document);
   }
   free(text);
+  if (!reader.failed) runner_scenario_settle(scenario);
   return !reader.failed;
 }
 
@@ -865,11 +873,11 @@ static bool take_profile(struct runner_scenario *scenario, enum runner_provider 
   struct model_config *config = &scenario->config;
   const struct model_gateway_profile *gateway = provider == RUNNER_GATEWAY ? model_gateway_profile_find(name) : NULL;
   const struct model_mail_profile *mail = provider == RUNNER_MAIL ? model_mail_profile_find(name) : NULL;
-  const struct sim_broker *broker = provider == RUNNER_BROKER ? model_broker_find(name) : NULL;
+  const struct model_broker *broker = provider == RUNNER_BROKER ? model_broker_find(name) : NULL;
   const struct model_account_profile *accounts = provider == RUNNER_ACCOUNTS ? model_account_profile_find(name) : NULL;
   if (gateway != NULL) config->gateway = *gateway;
   if (mail != NULL) config->mail = *mail;
-  if (broker != NULL) scenario->setup.broker = broker;
+  if (broker != NULL) scenario->setup.broker = &broker->broker;
   if (accounts != NULL) config->accounts = *accounts;
   return gateway != NULL || mail != NULL || broker != NULL || accounts != NULL;
 }
@@ -877,7 +885,10 @@ static bool take_profile(struct runner_scenario *scenario, enum runner_provider 
 bool runner_scenario_profile(struct runner_scenario *scenario, enum runner_provider provider, const char *name, char *error_out,
                              size_t error_size) {
   if (provider == RUNNER_GATEWAY && is_file(name)) return own_gateway(scenario, name, error_out, error_size);
-  if (take_profile(scenario, provider, name)) return true;
+  if (take_profile(scenario, provider, name)) {
+    runner_scenario_settle(scenario);
+    return true;
+  }
   char hint[120];
   runner_profiles_of(provider);
   runner_suggest_words(hint, sizeof hint, name, runner_profile_name, runner_profile_count());

@@ -27,6 +27,7 @@ struct runner_scenario {
   char *about;
   char *text;    /* the file as read, for reports */
   uint64_t hash; /* of the file's bytes */
+  int64_t redeliveries_said; /* limit of redelivery_is_bounded; 0: as the broker is */
   int64_t seeds;
   struct model_config config;
   struct sim_setup setup; /* without model and observer */

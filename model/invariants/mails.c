@@ -32,12 +32,12 @@ void model_check_mail_leaves(struct sim_node *node, const struct sim_message *re
                                        : "not cancelled");
 }
 
-static bool has_case(const struct model_shop *shop, const struct sim_row *delivery) {
+static const struct sim_row *case_of(const struct model_shop *shop, const struct sim_row *delivery) {
   for (size_t i = 0; i < sim_durable_count(shop->world, SERVICE_MAILS, TABLE_MAIL_CASES); i++) {
     const struct sim_row *row = sim_durable_row(shop->world, SERVICE_MAILS, TABLE_MAIL_CASES, i);
-    if (row->cell[CASE_OPERATION].number == delivery->cell[EFFECT_ID].number) return true;
+    if (row->cell[CASE_OPERATION].number == delivery->cell[EFFECT_ID].number) return row;
   }
-  return false;
+  return NULL;
 }
 
 static void judge_parked(struct model_shop *shop) {
@@ -52,10 +52,13 @@ static void judge_parked(struct model_shop *shop) {
     bool bounds_used_up = tries > shop->config->resolve_attempts;
     bool resubmitted = !can->takes_keys && row->cell[EFFECT_ATTEMPTS].number >= 2;
     shop->undecided_count[MODEL_OF_MAILER] += !bounds_used_up;
-    if ((can->takes_keys || can->looks_up) && !bounds_used_up && !resubmitted)
+    const struct sim_row *its_case = case_of(shop, row);
+    int64_t age_ns = its_case != NULL ? its_case->cell[CASE_OPENED].number - row->cell[EFFECT_CREATED].number : 0;
+    bool aged = can->takes_keys && !can->looks_up && age_ns >= can->key_retention_ns - shop->config->request_lifetime_ns;
+    if ((can->takes_keys || can->looks_up) && !bounds_used_up && !resubmitted && !aged)
       sim_violated(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE,
                    "%s is parked after %" PRId64 " tries; the mail provider would have told.", row->cell[EFFECT_ID].text, tries);
-    if (!has_case(shop, row))
+    if (its_case == NULL)
       sim_violated(shop->world, INVARIANT_MANUAL_QUEUE_IS_COMPLETE, "%s is parked, but the human's queue does not list it.",
                    row->cell[EFFECT_ID].text);
   }

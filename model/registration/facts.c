@@ -572,7 +572,8 @@ static void judge_parking(struct model_shop *shop, const struct registration_fac
     bool bounds_used_up = step->attempts + step->asks > shop->config->resolve_attempts;
     bool resubmitted = !takes_keys && step->attempts >= 2;
     sim_danger(shop->world, INVARIANT_PARKS_ONLY_IF_UNDECIDABLE);
-    if (xyz) shop->undecided_count[MODEL_OF_ACCOUNTS] += !bounds_used_up;
+    bool could_be_undone = was_refused && shop->config->accounts.undoes;
+    if (xyz) shop->undecided_count[MODEL_OF_ACCOUNTS] += !bounds_used_up && !could_be_undone;
     else if (is_payment((enum saga_step)s)) shop->undecided_count[MODEL_OF_GATEWAY] += !bounds_used_up;
     int64_t retention_ns = xyz ? shop->config->accounts.can.key_retention_ns : gateway->key_retention_ns;
     bool aged = !looks_up && takes_keys && row != NULL &&
